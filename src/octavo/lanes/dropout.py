@@ -1,0 +1,98 @@
+"""Dropout masks as a pure function of (run seed, step, example, module, position, feature).
+
+A mask that comes from a shared random stream changes when a micro-step is split or a neighbour leaves. Here every
+bit is a hash of its place, made of integer operations only, so that it is the same on every device and in every cut.
+The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood 2014) with arithmetic shifts, which keep it invertible.
+One 64-bit hash serves four features, 16 bits each: the rate is exact to 2**-17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_PER_HASH = 4
+
+
+def _signed(value: int) -> int:
+    """Read 64 unsigned bits as a two's-complement integer, as torch.int64 holds them."""
+    value &= _MASK
+    return value - (1 << 64) if value >> 63 else value
+
+
+def hash_key(*parts: int | str) -> int:
+    """A 64-bit key (signed) from numbers and names; the same on every machine."""
+    state = 0
+    for part in parts:
+        words = [part] if isinstance(part, int) else list(part.encode())
+        for word in words:
+            state = _mix_int(((state ^ (word & _MASK)) + _GOLDEN) & _MASK)
+        state = _mix_int((state + len(words)) & _MASK)
+    return _signed(state)
+
+
+def _mix_int(value: int) -> int:
+    value ^= value >> 30
+    value = (value * _MULTIPLIERS[0]) & _MASK
+    value ^= value >> 27
+    value = (value * _MULTIPLIERS[1]) & _MASK
+    return value ^ (value >> 31)
+
+
+def _mix(x: Tensor) -> Tensor:
+    x = x ^ (x >> 30)
+    x = x * _signed(_MULTIPLIERS[0])
+    x = x ^ (x >> 27)
+    x = x * _signed(_MULTIPLIERS[1])
+    return x ^ (x >> 31)
+
+
+def row_keys(sequence_keys: Sequence[int], lengths: Sequence[int]) -> Tensor:
+    """Key of every row of a pack from its sequence's key and its position: int64 [T]."""
+    keys_T = torch.tensor(list(sequence_keys), dtype=torch.int64).repeat_interleave(torch.tensor(list(lengths)))
+    positions_T = torch.cat([torch.arange(1, n + 1) for n in lengths])
+    return _mix(keys_T + positions_T * _signed(_GOLDEN))
+
+
+class ColumnKeys:
+    """Keys of the feature groups of a layer, made once a width and device."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, torch.device], Tensor] = {}
+
+    def __call__(self, features: int, device: torch.device) -> Tensor:
+        """int64 [ceil(features / 4)]."""
+        place = (features, device)
+        if place not in self._made:
+            groups = torch.arange(1, -(-features // _PER_HASH) + 1, device=device)
+            self._made[place] = _mix(groups * _signed(_MULTIPLIERS[1]))
+        return self._made[place]
+
+
+_column_keys = ColumnKeys()
+
+
+def keep_mask(row_key_T: Tensor, module_key: int, features: int, rate: float) -> Tensor:
+    """Which inputs of a layer stay.
+
+    Arguments:
+        row_key_T: int64 [T] from `row_keys`.
+        module_key: the layer's own key.
+        features: I.
+        rate: probability of dropping an entry, in [0, 1).
+
+    Returns:
+        bool [T, I], True with probability 1 - rate.
+    """
+    rows_T = _mix(row_key_T ^ module_key)
+    bits = rows_T[:, None] + _column_keys(features, row_key_T.device)[None, :]
+    bits.bitwise_xor_(bits >> 32)
+    bits.mul_(_signed(_MULTIPLIERS[0]))
+    bits.bitwise_xor_(bits >> 29)
+    threshold = round(rate * (1 << 16)) - (1 << 15)
+    return bits.view(torch.int16)[:, :features] >= threshold

@@ -1,0 +1,156 @@
+"""A pack: the sequences of all lanes behind one another, with no padding."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from octavo.lanes.dropout import row_keys
+
+if TYPE_CHECKING:
+    from octavo.lanes.cache import PackCache
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sequence of one lane.
+
+    Attributes:
+        lane: the slot whose adapter reads this sequence.
+        ids: token ids.
+        labels: for each position, whether that token is a target; the first cannot be (nothing precedes it).
+        weight: factor of every target's loss (a training window: one over its label tokens).
+        key: 64-bit key of the dropout stream of this sequence at this step.
+    """
+
+    lane: int
+    ids: Sequence[int]
+    labels: Sequence[bool]
+    weight: float = 1.0
+    key: int = 0
+
+    @property
+    def targets(self) -> list[int]:
+        """Positions that are targets and can be predicted."""
+        return [i for i, is_label in enumerate(self.labels) if is_label and i > 0]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows `start:stop` of a pack that belong to one lane."""
+
+    lane: int
+    start: int
+    stop: int
+
+
+@dataclass
+class Pack:
+    """Sequences of all lanes, sorted by lane, so that each lane's rows are one block.
+
+    Attributes:
+        ids_T, positions_T: int64; positions start again at 0 (or at the cache's length) in every sequence.
+        lengths: tokens of each sequence, in pack order.
+        blocks: the rows of each lane that is present.
+        order: the place in the caller's list of each sequence of the pack.
+        label_index_N: rows whose hidden state predicts a target; target_N the target ids; weight_N their
+            factors (float32); label_sequence_N the sequence (pack order) that each belongs to.
+        row_key_T: dropout keys of the rows (int64), None where no lane has dropout.
+        cache: keys and values of earlier tokens while generating, else None.
+    """
+
+    ids_T: Tensor
+    positions_T: Tensor
+    lengths: list[int]
+    blocks: list[Block]
+    order: list[int]
+    label_index_N: Tensor
+    target_N: Tensor
+    weight_N: Tensor
+    label_sequence_N: Tensor
+    row_key_T: Tensor | None = None
+    cache: PackCache | None = None
+    lanes: list[int] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """Rows of the pack."""
+        return int(self.ids_T.numel())
+
+
+def blocks_of(lanes: Sequence[int], lengths: Sequence[int]) -> list[Block]:
+    """Merge neighbouring sequences of one lane into blocks of rows."""
+    blocks: list[Block] = []
+    start = 0
+    for lane, length in zip(lanes, lengths, strict=True):
+        if blocks and blocks[-1].lane == lane:
+            blocks[-1] = Block(lane, blocks[-1].start, start + length)
+        else:
+            blocks.append(Block(lane, start, start + length))
+        start += length
+    return blocks
+
+
+def build_pack(samples: Sequence[Sample], device: torch.device | str, with_dropout: bool = False) -> Pack:
+    """Concatenate samples, each lane's together, order within a lane kept.
+
+    Raises:
+        ValueError: a sample is empty, or ids and labels differ in length.
+    """
+    order = sorted(range(len(samples)), key=lambda i: samples[i].lane)
+    chosen = [samples[i] for i in order]
+    for sample in chosen:
+        if not len(sample.ids) or len(sample.ids) != len(sample.labels):
+            raise ValueError(f"a sample needs as many labels as ids and at least one: {len(sample.ids)} ids")
+    lengths = [len(s.ids) for s in chosen]
+    rows: list[int] = []
+    targets: list[int] = []
+    weights: list[float] = []
+    owners: list[int] = []
+    start = 0
+    for number, sample in enumerate(chosen):
+        places = sample.targets
+        rows += [start + p - 1 for p in places]
+        targets += [sample.ids[p] for p in places]
+        weights += [sample.weight] * len(places)
+        owners += [number] * len(places)
+        start += lengths[number]
+    positions_T = torch.cat([torch.arange(n) for n in lengths])
+    keys = row_keys([s.key for s in chosen], lengths) if with_dropout else None
+    return Pack(
+        ids_T=torch.tensor([i for s in chosen for i in s.ids], device=device),
+        positions_T=positions_T.to(device),
+        lengths=lengths,
+        blocks=blocks_of([s.lane for s in chosen], lengths),
+        order=order,
+        label_index_N=torch.tensor(rows, dtype=torch.int64, device=device),
+        target_N=torch.tensor(targets, dtype=torch.int64, device=device),
+        weight_N=torch.tensor(weights, dtype=torch.float32, device=device),
+        label_sequence_N=torch.tensor(owners, dtype=torch.int64, device=device),
+        row_key_T=None if keys is None else keys.to(device),
+        lanes=[s.lane for s in chosen],
+    )
+
+
+_current: ContextVar[Pack | None] = ContextVar("octavo_pack", default=None)
+
+
+def current_pack() -> Pack | None:
+    """The pack of the forward pass under way in this thread, None outside of one."""
+    return _current.get()
+
+
+@contextlib.contextmanager
+def use_pack(pack: Pack) -> Iterator[Pack]:
+    """Make `pack` what the model's attention and linear layers see inside the block."""
+    token = _current.set(pack)
+    try:
+        yield pack
+    finally:
+        _current.reset(token)

@@ -1,0 +1,116 @@
+"""One optimizer step of all lanes: micro-steps, gradients, the finite guard, clipped steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from octavo.lanes.adapters import AdapterBank
+from octavo.lanes.base import BaseModel
+from octavo.lanes.loss import head_loss
+from octavo.lanes.optimizer import LaneOptimizer
+from octavo.lanes.pack import Sample, build_pack
+
+
+@dataclass
+class WindowResult:
+    """What one window came to, lane by lane.
+
+    Attributes:
+        losses: weighted loss of each lane (mean over its targets when the weights say so), nan where not finite.
+        grad_norms: before clipping.
+        stepped: whether the lane took its step: loss and gradient were finite and it was asked to.
+        tokens: rows that were computed.
+    """
+
+    losses: list[float]
+    grad_norms: list[float]
+    stepped: list[bool] = field(default_factory=list)
+    tokens: int = 0
+
+
+def split_micro_steps(chunks: Sequence[Sequence[Sequence[Sample]]], token_budget: int) -> list[list[Sample]]:
+    """Cut one window of all lanes into micro-steps of at most `token_budget` tokens.
+
+    Arguments:
+        chunks: for each lane the batches of its window, each a list of samples. Batch j of every lane comes before
+            batch j + 1 of any, so that lanes travel together; the order within a lane is kept.
+        token_budget: tokens of a micro-step. A batch that is larger is cut into samples; one sample that is larger
+            goes alone.
+
+    Returns:
+        lists of samples. The cut changes which products run together, never what they add up to.
+    """
+    steps: list[list[Sample]] = []
+    open_step: list[Sample] = []
+    used = 0
+    for turn in range(max((len(lane) for lane in chunks), default=0)):
+        for lane in chunks:
+            if turn >= len(lane):
+                continue
+            batch = list(lane[turn])
+            size = sum(len(s.ids) for s in batch)
+            parts = [batch] if size <= token_budget else [[s] for s in batch]
+            for part in parts:
+                size = sum(len(s.ids) for s in part)
+                if open_step and used + size > token_budget:
+                    steps.append(open_step)
+                    open_step, used = [], 0
+                open_step.extend(part)
+                used += size
+        if open_step:
+            steps.append(open_step)
+            open_step, used = [], 0
+    return steps
+
+
+class LaneEngine:
+    """Runs windows on a base model, a bank and its optimizer."""
+
+    def __init__(self, base: BaseModel, bank: AdapterBank, optimizer: LaneOptimizer) -> None:
+        self.base, self.bank, self.optimizer = base, bank, optimizer
+
+    def accumulate(self, samples: Sequence[Sample]) -> torch.Tensor:
+        """Forward and backward of one micro-step; adds to the gradients and returns weighted losses, [K]."""
+        with_dropout = any(
+            spec is not None and spec.dropout > 0 and lane in {s.lane for s in samples}
+            for lane, spec in enumerate(self.bank.specs)
+        )
+        pack = build_pack(samples, self.base.device, with_dropout)
+        with torch.enable_grad():
+            hidden_TH = self.base.hidden(pack)
+            hidden_NH = hidden_TH.index_select(0, pack.label_index_N)
+            losses_N, grad_NH = head_loss(self.base.head, hidden_NH, pack.target_N, pack.weight_N)
+            if hidden_NH.requires_grad and len(losses_N):
+                torch.autograd.backward(hidden_NH, grad_NH)
+        lane_N = torch.tensor(pack.lanes, device=self.base.device)[pack.label_sequence_N]
+        sums = torch.zeros(self.bank.lanes, dtype=torch.float64, device=self.base.device)
+        return sums.index_add_(0, lane_N, (losses_N * pack.weight_N).double())
+
+    def run(
+        self, micro_steps: Sequence[Sequence[Sample]], learning_rates: Sequence[float], may_step: Sequence[bool]
+    ) -> WindowResult:
+        """One window: all micro-steps, then a step of every lane that may and whose values are finite.
+
+        Arguments:
+            learning_rates, may_step: one a lane.
+        """
+        self.optimizer.zero_grad()
+        losses_K = torch.zeros(self.bank.lanes, dtype=torch.float64, device=self.base.device)
+        tokens = 0
+        for samples in micro_steps:
+            losses_K += self.accumulate(samples)
+            tokens += sum(len(s.ids) for s in samples)
+        # the one moment in a window at which the host waits for the device
+        both = torch.stack([losses_K, self.optimizer.grad_norms().double()]).tolist()
+        result = WindowResult(losses=both[0], grad_norms=both[1], tokens=tokens)
+        for lane in range(self.bank.lanes):
+            finite = math.isfinite(both[0][lane]) and math.isfinite(both[1][lane])
+            result.stepped.append(finite and may_step[lane])
+            if result.stepped[lane]:
+                self.optimizer.step(lane, learning_rates[lane], both[1][lane])
+        self.bank.refresh()
+        return result
