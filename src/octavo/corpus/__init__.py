@@ -1,0 +1,1 @@
+"""The corpus: sources, recipes, quality cards and the encoding of conversations."""

@@ -1,0 +1,1 @@
+"""Where examples come from: files, hub data sets, the procedural corpus, or a mixture of them."""
