@@ -1,0 +1,86 @@
+"""Held-out losses of runs and bases on the variants' held-out sets: look-up, control set, heat table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from octavo.report.numbers import as_finite, canonical, fixed
+
+BASE_PREFIX = "base:"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the heat table: `shade` in [-1, 1], below 0 is better than the base on the same set."""
+
+    text: str
+    shade: float
+    own: bool
+    note: str
+
+
+class Losses:
+    """The `matrix` of results.json: mean loss of a row (a run id or `base:NAME`) on a held-out set, nats a token."""
+
+    def __init__(self, results: Mapping[str, Any]) -> None:
+        matrix = results.get("matrix") or {}
+        self.rows: list[str] = list(matrix.get("rows") or [])
+        self.columns: list[str] = list(matrix.get("columns") or [])
+        self._values = {
+            (row, column): canonical(value)
+            for row, line in zip(self.rows, matrix.get("heldout_loss") or [], strict=False)
+            for column, value in zip(self.columns, line or [], strict=False)
+        }
+        self.control = _control_set(results, self.columns)
+
+    def value(self, row: str, column: str | None) -> float | str | None:
+        """The loss, "nan" or "inf", or None where it was not measured."""
+        return self._values.get((row, column)) if column is not None else None
+
+    def to_base(self, run: Mapping[str, Any], column: str | None) -> float | None:
+        """Loss of a run less that of its own base on the same set; None unless both are finite."""
+        mine = as_finite(self.value(str(run.get("id")), column))
+        base = as_finite(self.value(f"{BASE_PREFIX}{run.get('base')}", column))
+        return None if mine is None or base is None else mine - base
+
+
+def _control_set(results: Mapping[str, Any], columns: list[str]) -> str | None:
+    """The set every run is measured on for comparison: the declared control's, else the variant named control."""
+    study = results.get("study")
+    evaluate = study.get("evaluate") if isinstance(study, Mapping) else None
+    declared = (evaluate.get("comparisons") if isinstance(evaluate, Mapping) else None) or []
+    names = [entry.get("control") for entry in declared if isinstance(entry, Mapping)]
+    return next((name for name in [*names, "control"] if name in columns), None)
+
+
+def heat_rows(losses: Losses, runs: list[Mapping[str, Any]]) -> list[tuple[str, list[Cell]]]:
+    """Rows of the heat table, bases last. Sets differ in text, so a cell is shaded by its difference to the base."""
+    known = {str(run.get("id")): run for run in runs}
+    deltas = {
+        (row, column): losses.to_base(known[row], column)
+        for row in losses.rows
+        if row in known
+        for column in losses.columns
+    }
+    widest = max((abs(delta) for delta in deltas.values() if delta is not None), default=0.0) or 1.0
+    ordered = sorted(losses.rows, key=lambda row: row.startswith(BASE_PREFIX))
+    return [
+        (row, [_cell(losses, known.get(row), row, column, deltas, widest) for column in losses.columns])
+        for row in ordered
+    ]
+
+
+def _cell(
+    losses: Losses,
+    run: Mapping[str, Any] | None,
+    row: str,
+    column: str,
+    deltas: Mapping[tuple[str, str], float | None],
+    widest: float,
+) -> Cell:
+    delta = deltas.get((row, column))
+    own = run is not None and str(run.get("variant")) == column
+    note = f"{row} on {column}" + ("" if delta is None else f": {fixed(delta, sign=True)} to base")
+    return Cell(fixed(losses.value(row, column)), 0.0 if delta is None else delta / widest, own, note)

@@ -1,0 +1,49 @@
+"""Predicted, measured and allowed memory beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from octavo.report.numbers import as_finite, size
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A labelled amount and its share of the largest, in percent (0 where it was not measured: no bar is drawn)."""
+
+    label: str
+    text: str
+    percent: float
+
+
+def memory_bars(memory: Mapping[str, Any]) -> list[Bar]:
+    """Bars of the predicted and the measured peak and of the limit."""
+    names = {"predicted": "predicted_bytes", "measured peak": "peak_bytes", "limit": "limit_bytes"}
+    values = {label: _total(memory.get(key)) for label, key in names.items()}
+    largest = max((value for value in values.values() if value), default=None)
+    return [
+        Bar(label, size(value), 100 * value / largest if value and largest else 0.0)
+        for label, value in values.items()
+    ]
+
+
+def memory_words(memory: Mapping[str, Any]) -> str:
+    """How far the prediction was off, and the share of the limit that was used."""
+    predicted, peak, limit = (_total(memory.get(key)) for key in ("predicted_bytes", "peak_bytes", "limit_bytes"))
+    parts = []
+    if predicted and peak:
+        off = 100 * (peak - predicted) / predicted
+        parts.append(f"The peak was {abs(off):.1f} % {'above' if off > 0 else 'below'} the prediction.")
+    if peak and limit:
+        parts.append(f"It took {100 * peak / limit:.0f} % of the limit.")
+    return " ".join(parts) or "The peak was not measured."
+
+
+def _total(value: Any) -> float | None:
+    """Bytes, where a prediction may also be split into parts."""
+    if not isinstance(value, Mapping):
+        return as_finite(value)
+    parts = [as_finite(part) for part in value.values()]
+    return sum(part for part in parts if part is not None) if any(part is not None for part in parts) else None

@@ -1,0 +1,215 @@
+"""results.json in, one HTML file out: it opens from disk, fetches nothing, and is the same for the same results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from octavo.errors import InputError
+from octavo.report import cards, memory
+from octavo.report.charts import curve_chart
+from octavo.report.headline import headline
+from octavo.report.matrix import BASE_PREFIX, Losses, heat_rows
+from octavo.report.numbers import DASH, count, fixed
+from octavo.report.runs import Run, event_rows, run_rows, run_series, run_styles
+from octavo.report.series import Series, segments
+
+if TYPE_CHECKING:
+    from octavo.artifacts import Folder
+
+HERE = Path(__file__).parent
+MOST_PANELS = 24  # runs that get a panel of their own
+
+
+def write_report(folder: Folder) -> Path:
+    """Draw the report of a study folder from its results.json alone; returns the path of the HTML file.
+
+    Raises InputError when there are no results yet or they cannot be read.
+    """
+    from octavo.artifacts import write_text_atomic
+
+    path = Path(folder.results)
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no results yet; run `octavo run` or `octavo evaluate` first") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); run `octavo evaluate` again") from error
+    if not isinstance(results, dict):
+        raise InputError(f"{path}: not a results file; run `octavo evaluate` again")
+    write_text_atomic(folder.report, render(results))
+    return Path(folder.report)
+
+
+def render(results: Mapping[str, Any]) -> str:
+    """Draw results (the keys of results.json; a missing section is left out or said to be missing) as HTML text."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["readable"] = cards.readable
+    # A stray surrogate in a generation must not keep the whole page from being written.
+    text = environment.get_template("page.html").render(**_view(results))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _view(results: Mapping[str, Any]) -> dict[str, Any]:
+    runs: list[Run] = list(results.get("runs") or [])
+    losses = Losses(results)
+    styles, legend = run_styles(runs)
+    lead, sentences = headline(results, losses)
+    common, differing = cards.split_common(
+        cards.side_by_side({str(run.get("id")): run.get("hyperparameters") or {} for run in runs})
+    )
+    evaluation = results.get("evaluation") or {}
+    return {
+        "css": Markup((HERE / "style.css").read_text(encoding="utf-8")),
+        "title": _title(results),
+        "subtitle": _subtitle(results),
+        "lead": lead,
+        "sentences": sentences,
+        "criteria": [_criterion(entry) for entry in results.get("criteria") or []],
+        "runs": run_rows(runs, losses, styles),
+        "control": losses.control,
+        "legend": legend,
+        "charts": _charts(runs, losses, styles),
+        "panels": _panels(runs, styles),
+        "columns": losses.columns,
+        "heat": heat_rows(losses, runs),
+        "generations": [_generation(entry, runs) for entry in evaluation.get("generations") or []],
+        "data_names": list(results.get("data") or {}),
+        "data": cards.side_by_side(results.get("data") or {}),
+        "memory": memory.memory_bars(results.get("memory") or {}),
+        "memory_words": memory.memory_words(results.get("memory") or {}),
+        "throughput": _throughput(results.get("throughput") or {}),
+        "events": event_rows(runs),
+        "bases": [_base(base) for base in results.get("bases") or []],
+        "device": cards.pairs(results.get("device")),
+        "versions": cards.pairs(results.get("versions")),
+        "common": common,
+        "differing": differing,
+        "run_ids": [str(run.get("id")) for run in runs],
+        "study": _study_text(results.get("study")),
+        "dash": DASH,
+    }
+
+
+def _title(results: Mapping[str, Any]) -> str:
+    study = results.get("study")
+    if not isinstance(study, Mapping):
+        return str(study or "Study")
+    return str((study.get("report") or {}).get("title") or study.get("name") or "Study")
+
+
+def _subtitle(results: Mapping[str, Any]) -> str:
+    runs = results.get("runs") or []
+    variants = len({run.get("variant") for run in runs})
+    seeds = len({run.get("seed") for run in runs})
+    parts = [f"{number} {name}{'' if number == 1 else 's'}" for number, name in
+             ((variants, "variant"), (seeds, "seed"), (len(runs), "run"))]  # fmt: skip
+    bases = ", ".join(str(base.get("name")) for base in results.get("bases") or [])
+    return " · ".join([*parts, *([f"over {bases}"] if bases else [])])
+
+
+def _criterion(entry: Mapping[str, Any]) -> dict[str, str]:
+    met = {True: "met", False: "not met"}.get(entry.get("met"), "not measured")  # type: ignore[arg-type]
+    evidence = entry.get("evidence")
+    if isinstance(evidence, Mapping):
+        evidence = ", ".join(f"{cards.readable(key)} {text}" for key, text in cards.pairs(evidence))
+    elif isinstance(evidence, list):
+        evidence = ", ".join(map(str, evidence))
+    return {
+        "name": cards.readable(str(entry.get("name"))),
+        "met": met,
+        "evidence": DASH if evidence is None else str(evidence),
+    }
+
+
+def _charts(runs: list[Run], losses: Losses, styles: Mapping[str, int]) -> list[tuple[str, str, Markup]]:
+    """(title, note, SVG) of the curves over all runs; a quantity that no run has is left out."""
+    wanted = (
+        ("loss", "Training loss", "nats a label token; moving mean over the faint raw values", {"smooth": True}),
+        ("heldout", "Held-out loss, own set", "nats a label token; the sets differ in text", {"points": True}),
+        ("grad_norm", "Gradient norm", "before clipping; moving mean over the faint raw values", {"smooth": True}),
+        ("lr", "Learning rate", "", {}),
+    )
+    charts = []
+    for key, title, note, options in wanted:
+        series = run_series(runs, styles, key)
+        if series:
+            shared = _shared(series) if key == "lr" else ""
+            svg = curve_chart(f"chart-{key}", series, f"{title} of every run over optimizer steps", **options)  # type: ignore[arg-type]
+            charts.append((title, note or shared, Markup(svg)))
+    return charts
+
+
+def _shared(series: list[Series]) -> str:
+    """Say when curves lie on top of each other, so that one visible line is not taken for one run."""
+    first = series[0]
+    same = all(
+        one.steps.shape == first.steps.shape
+        and (one.steps == first.steps).all()
+        and ((one.values == first.values) | ((one.values != one.values) & (first.values != first.values))).all()
+        for one in series
+    )
+    return "the same for all runs" if same and len(series) > 1 else "lines that coincide hide one another"
+
+
+def _panels(runs: list[Run], styles: Mapping[str, int]) -> list[tuple[str, str, Markup]]:
+    """(run, remark, SVG): the training loss of each run alone, the others grey behind it, on one scale."""
+    series = run_series(runs, styles, "loss")
+    if not 1 < len(series) <= MOST_PANELS:
+        return []
+    panels = []
+    for number, one in enumerate(series):
+        others = [other for other in series if other is not one]
+        svg = curve_chart(
+            f"panel-{number}", [one], f"Training loss of {one.label}", smooth=True, faint=others, frame=series,
+            small=True,
+        )  # fmt: skip
+        panels.append((one.label, _remark(one), Markup(svg)))
+    return panels
+
+
+def _remark(one: Series) -> str:
+    if one.marks:
+        step, _, kind = one.marks[0]
+        return f"{kind} at step {step:,.0f}"
+    return "with gaps" if len(segments(one.values)) > 1 else ""
+
+
+def _generation(entry: Mapping[str, Any], runs: list[Run]) -> tuple[str, list[tuple[str, str | None]]]:
+    """(prompt, [(run or base, text or None)]), base first; a run without an answer is shown with None."""
+    answers = entry.get("answers") or {}
+    bases = [name for name in answers if name.startswith(BASE_PREFIX)]
+    names = dict.fromkeys([*bases, *(str(run.get("id")) for run in runs), *answers])
+    prompt = entry.get("prompt")
+    if isinstance(prompt, list):
+        prompt = "\n".join(str(turn.get("content") if isinstance(turn, Mapping) else turn) for turn in prompt)
+    return str(prompt), [(name, None if answers.get(name) is None else str(answers[name])) for name in names]
+
+
+def _throughput(throughput: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = {"tokens_per_second": "tokens a second", "label_tokens_per_second": "label tokens a second"}
+    return [(label, fixed(throughput.get(key), 0)) for key, label in names.items()]
+
+
+def _base(base: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    return (
+        str(base.get("name")),
+        count(base.get("parameters")),
+        *(str(base.get(key) or DASH) for key in ("objective", "dtype")),
+    )  # type: ignore[return-value]
+
+
+def _study_text(study: Any) -> str:
+    return yaml.safe_dump(study, allow_unicode=True, sort_keys=False) if isinstance(study, Mapping) else ""
