@@ -35,21 +35,20 @@ def ask_booking(dice: Dice) -> Draft:
     }
     details = dice.shuffled([given[key] for key in facts if key != missing])
     ask = dice.say(
-        "{please write|can you write|i need|help me with} a {short|brief} {booking|reservation} {message|request|note} to [venue]"
-        "{. |: }[one], [two], and [three].",
+        "{please write|can you write|i need|help me with} a {short|brief} {booking|reservation} "
+        "{message|request|note} to [venue]{. |: }[one], [two], and [three].",
         venue=venue, one=details[0], two=details[1], three=details[2],
     )  # fmt: skip
     question, reply = _MISSING[missing]
     back = dice.say(
-        "{gladly|sure|with pleasure|of course|happy to}. {one thing is missing|just one question|before i write it|one detail first}: "
-        + question
-        + "?"
+        "{gladly|sure|with pleasure|of course|happy to}. {one thing is missing|just one question|before i "
+        "write it|one detail first}: " + question + "?"
     )
     told = dice.say(reply + ".", **facts)
     final = dice.say(
-        "{hello,|good day,|dear team,} {i would like to|may i|we would like to} {book|reserve} a {table|room|place} for [people] "
-        "{people|guests} {on [day] at [time]|at [time] on [day]}{, under the name|, in the name of|. the name is} [name]. {thank "
-        "you|many thanks|kind regards|best wishes}.",
+        "{hello,|good day,|dear team,} {i would like to|may i|we would like to} {book|reserve} a "
+        "{table|room|place} for [people] {people|guests} {on [day] at [time]|at [time] on [day]}{, under "
+        "the name|, in the name of|. the name is} [name]. {thank you|many thanks|kind regards|best wishes}.",
         **facts,
     )
     if "may I" in final or "may i" in final.lower():

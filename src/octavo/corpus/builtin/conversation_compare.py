@@ -8,14 +8,26 @@ from octavo.corpus.builtin.words_people import SURNAMES
 from octavo.corpus.builtin.words_things import LARGE
 
 _CARES = {
-    "price": "{i have to watch my {money|budget}|the price matters most to me|i want to spend as little as possible}",
+    "price": (
+        "{i have to watch my {money|budget}|the price matters most to me|i want to spend as little as "
+        "possible}"
+    ),
     "weight": "{i have to carry it {upstairs|a lot}|a low weight matters most to me|i want the lightest one}",
-    "warranty": "{i want a long warranty|the warranty matters most to me|i worry about {repairs|defects}, so warranty first}",
+    "warranty": (
+        "{i want a long warranty|the warranty matters most to me|i worry about {repairs|defects}, so "
+        "warranty first}"
+    ),
 }
 _REASON = {
-    "price": "{it costs only [x], while the other is [y]|at [x] it is cheaper than the other at [y]|it is [x] instead of [y]}",
+    "price": (
+        "{it costs only [x], while the other is [y]|at [x] it is cheaper than the other at [y]|it is [x] "
+        "instead of [y]}"
+    ),
     "weight": "{it weighs [x] kg, the other one [y] kg|at [x] kg it is lighter than the other at [y] kg}",
-    "warranty": "{its warranty runs for [x] years, the other only for [y]|it comes with [x] years of warranty instead of [y]}",
+    "warranty": (
+        "{its warranty runs for [x] years, the other only for [y]|it comes with [x] years of warranty "
+        "instead of [y]}"
+    ),
 }
 _LESS = {
     "price": "it costs more ([x] against [y])",
@@ -44,8 +56,8 @@ def compare_two(dice: Dice) -> Draft:
         for i in (0, 1)
     ]  # fmt: skip
     ask = dice.say(
-        "{i am choosing between two [things]|i can't decide between two [things]|two [things] are on my list|which of these two "
-        "[things] {is better for me|should i take}?}{.|:} [one]{; |. }[two]. "
+        "{i am choosing between two [things]|i can't decide between two [things]|two [things] are on my "
+        "list|which of these two [things] {is better for me|should i take}?}{.|:} [one]{; |. }[two]. "
         + _CARES[care]
         + ". {what do you advise|which one would you take|what would you say}?",
         things=thing.many, one=offers[0], two=offers[1],
@@ -67,8 +79,8 @@ def compare_two(dice: Dice) -> Draft:
             "{it is no worse in the other points|you lose nothing elsewhere|the rest speaks for it too}."
         )
     reply = dice.say(
-        "{i would take the [n]|the [n] suits you better|go for the [n]|for your purpose, the [n] is the better choice}{, because|, "
-        "since|:} [r]. [tail]",
+        "{i would take the [n]|the [n] suits you better|go for the [n]|for your purpose, the [n] is the "
+        "better choice}{, because|, since|:} [r]. [tail]",
         n=names[win], r=reason, tail=tail,
     )  # fmt: skip
     plan = [

@@ -9,8 +9,8 @@ from octavo.corpus.builtin.words_places import CAPITALS
 from octavo.corpus.builtin.words_things import COLLECTIBLES, CONTAINERS
 
 _SOURCE = (
-    "{my [who] {told me|says|insists}|my {neighbour|friend|colleague}, [a:job], {says|claims}|{i was told|i read} "
-    "{somewhere |yesterday |}|i am {fairly|quite|almost} sure}"
+    "{my [who] {told me|says|insists}|my {neighbour|friend|colleague}, [a:job], {says|claims}|{i was told|i "
+    "read} {somewhere |yesterday |}|i am {fairly|quite|almost} sure}"
 )
 
 
@@ -25,10 +25,10 @@ def correct_product(dice: Dice) -> Draft:
     wrong = dice.chance(0.75)
     claim = true + dice.pick((-20, -10, -pieces, pieces, 10, 20, 100)) if wrong else true
     box, many = dice.pick(CONTAINERS)
-    slots = dict(
-        n=boxes, k=pieces, box=box, boxes=many, thing=dice.pick(COLLECTIBLES), claim=number(claim), true=number(true),
-        tens=boxes // 10 * 10, ones=boxes % 10, a=number(boxes // 10 * 10 * pieces), b=number(boxes % 10 * pieces),
-    )  # fmt: skip
+    slots = {
+        "n": boxes, "k": pieces, "box": box, "boxes": many, "thing": dice.pick(COLLECTIBLES), "claim": number(claim), "true": number(true),
+        "tens": boxes // 10 * 10, "ones": boxes % 10, "a": number(boxes // 10 * 10 * pieces), "b": number(boxes % 10 * pieces),
+    }  # fmt: skip
     ask = dice.say(
         "{we have|there are|i counted} [n] [boxes] with [k] [thing] {each|in each [box]}. "
         + _source(dice)
@@ -40,14 +40,15 @@ def correct_product(dice: Dice) -> Draft:
     how = dice.raw(split if boxes > 10 and boxes % 10 else "[n] × [k] = [true]", **slots)
     if wrong:
         reply = dice.say(
-            "{not quite|that is not right|almost, but no|i get something else|there is a slip in that}. {the sum is [how]|[how]}"
-            "{, so there are [true] [thing]|, which makes [true] [thing]}, not [claim].",
+            "{not quite|that is not right|almost, but no|i get something else|there is a slip in that}. "
+            "{the sum is [how]|[how]}{, so there are [true] [thing]|, which makes [true] [thing]}, not "
+            "[claim].",
             how=how, **slots,
         )  # fmt: skip
     else:
         reply = dice.say(
-            "{yes, that is right|yes, it is correct|that is correct|yes, i agree}{: [how]|, because [how]}{. you have [true] "
-            "[thing]|, so there are [true] [thing]|. the total is [true]}.",
+            "{yes, that is right|yes, it is correct|that is correct|yes, i agree}{: [how]|, because "
+            "[how]}{. you have [true] [thing]|, so there are [true] [thing]|. the total is [true]}.",
             how=how, **slots,
         )  # fmt: skip
     plan = [
@@ -63,23 +64,25 @@ def correct_capital(dice: Dice) -> Draft:
     """A claimed capital, mostly of another country."""
     (country, true), (other, false) = dice.some(CAPITALS, 2)
     wrong = dice.chance(0.75)
-    slots = dict(country=country, true=true, other=other, claim=false if wrong else true)
+    slots = {"country": country, "true": true, "other": other, "claim": false if wrong else true}
     ask = dice.say(
         _source(dice)
         + " that {[claim] is the capital of [country]|the capital of [country] is [claim]}. {is that right|is it true|can you "
-        "confirm that|did {they|i} get that right|i want to put it on a {poster|quiz card}, so is it correct}?"
+        "confirm that|did {they|i} get that right|i want to put it on a {poster|quiz card}, so is it "
+        "correct}?"
     , **slots)  # fmt: skip
     if wrong:
         reply = dice.say(
-            "{no, that is a mix-up|no|not quite|that is a common kind of mistake|i would change that}{: |. }{the capital of "
-            "[country] is [true]|[country] has its capital in [true]|[true] is the capital of [country]}{. [claim] is the "
-            "capital of [other]|, while [claim] is the capital of [other]|; [claim] belongs to [other]}.",
+            "{no, that is a mix-up|no|not quite|that is a common kind of mistake|i would change that}{: |. "
+            "}{the capital of [country] is [true]|[country] has its capital in [true]|[true] is the capital "
+            "of [country]}{. [claim] is the capital of [other]|, while [claim] is the capital of [other]|; "
+            "[claim] belongs to [other]}.",
             **slots,
         )
     else:
         reply = dice.say(
-            "{yes, that is right|that is correct|yes|you can rely on that}: {the capital of [country] is [true]|[true] is the "
-            "capital of [country]|[country] has its capital in [true]}.",
+            "{yes, that is right|that is correct|yes|you can rely on that}: {the capital of [country] is "
+            "[true]|[true] is the capital of [country]|[country] has its capital in [true]}.",
             **slots,
         )
     plan = [

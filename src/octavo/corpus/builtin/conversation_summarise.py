@@ -10,13 +10,16 @@ from octavo.corpus.builtin.words_places import TOWNS, VENUES
 from octavo.corpus.builtin.words_time import WEEKDAYS, clock
 
 _EXTRAS = (
-    "{we have|there are} {only |about |}[seats] {seats|places}, {so come early|so please sign up soon|first come, first "
-    "served}.",
+    "{we have|there are} {only |about |}[seats] {seats|places}, {so come early|so please sign up soon|first "
+    "come, first served}.",
     "please bring [thing]{ with you|}.",
     "{[name] is looking forward to seeing you|[name] will {show newcomers around|welcome you at the door}}.",
-    "{there is no parking nearby, so take the bus|the entrance is at the back of the building|dogs are welcome}.",
-    "{last year we had more guests than chairs|it has become a small tradition in [town]|many of you asked for it}.",
-    "{tea and cake are provided|coffee will be served in the break|there will be {warm soup|music|cold drinks}}.",
+    "{there is no parking nearby, so take the bus|the entrance is at the back of the building|dogs are "
+    "welcome}.",
+    "{last year we had more guests than chairs|it has become a small tradition in [town]|many of you asked "
+    "for it}.",
+    "{tea and cake are provided|coffee will be served in the break|there will be {warm soup|music|cold "
+    "drinks}}.",
 )
 
 
@@ -35,14 +38,16 @@ def _notice(dice: Dice) -> tuple[str, dict[str, str]]:
         town=dice.pick(TOWNS),
     )  # fmt: skip
     first = dice.raw(
-        "{{dear neighbours,|hello everyone,|good news:} {on [day]|this [day]} {we are holding|there will be} [a:event] at "
-        "[venue]|[venue] is hosting [a:event] {on|this coming} [day]|the next [event] takes place on [day] at [venue]}.",
+        "{{dear neighbours,|hello everyone,|good news:} {on [day]|this [day]} {we are holding|there will "
+        "be} [a:event] at [venue]|[venue] is hosting [a:event] {on|this coming} [day]|the next [event] "
+        "takes place on [day] at [venue]}.",
         **slots,
     )
     middle = [
         dice.raw("{doors open|we start|it starts|it begins|the start is} at [time]{ sharp|}.", **slots),
         dice.raw(
-            "{tickets are|entry is|a ticket costs|the price is} [price]{ at the door|, cash only| a person|}.",
+            "{tickets are|entry is|a ticket costs|the price is} [price]{ at the door|, cash only| a "
+            "person|}.",
             **slots,
         ),
     ]
@@ -54,18 +59,19 @@ def summarise_notice(dice: Dice) -> Draft:
     """A notice in one sentence: what, where, when, how much."""
     notice, facts = _notice(dice)
     ask = dice.say(
-        "{{can|could|would} you {summarise|sum up|shorten} {this|the} {notice|text|announcement} in one sentence?|please "
-        "{give me|write} a one-sentence summary of this {notice|text}{ for my calendar| for a friend|}.|i need the "
-        "{essentials|key facts} of this {notice|announcement} in one sentence.|what does this {notice|announcement} say, in "
-        "one sentence?}"
+        "{{can|could|would} you {summarise|sum up|shorten} {this|the} {notice|text|announcement} in one "
+        "sentence?|please {give me|write} a one-sentence summary of this {notice|text}{ for my calendar| "
+        "for a friend|}.|i need the {essentials|key facts} of this {notice|announcement} in one "
+        "sentence.|what does this {notice|announcement} say, in one sentence?}"
     )
     answer = list(facts.values())
     reply = dice.say(
-        "{{of course: |sure: |here it is: |in short: ||||}{there is [a:event] at [venue]|[venue] is hosting [a:event]|[a:event] "
-        "{takes place|is being held} at [venue]} {on [day] at [time]|on [day], {starting|beginning} at [time],}"
-        "{ for [price]| and entry {is|costs} [price]| and a ticket {costs|is} [price]| at a price of [price]}.|"
-        "{on [day] at [time]|this [day] from [time]}{, there is|, you can go to} [a:event] at [venue]{ for [price]|, with entry at "
-        "[price]|; {it|entry} costs [price]|, price [price]}.|[day], [time], [venue]: [event]{, [price]|, {tickets|entry} [price]}.}",
+        "{{of course: |sure: |here it is: |in short: ||||}{there is [a:event] at [venue]|[venue] is hosting "
+        "[a:event]|[a:event] {takes place|is being held} at [venue]} {on [day] at [time]|on [day], "
+        "{starting|beginning} at [time],}{ for [price]| and entry {is|costs} [price]| and a ticket "
+        "{costs|is} [price]| at a price of [price]}.|{on [day] at [time]|this [day] from [time]}{, there "
+        "is|, you can go to} [a:event] at [venue]{ for [price]|, with entry at [price]|; {it|entry} costs "
+        "[price]|, price [price]}.|[day], [time], [venue]: [event]{, [price]|, {tickets|entry} [price]}.}",
         **facts,
     ).replace(",.", ".")
     return Draft(turns(f"{ask}\n\n{notice}", reply), answer, _plan(dice, facts))
@@ -83,13 +89,15 @@ def notice_title(dice: Dice) -> Draft:
     notice, facts = _notice(dice)
     words = dice.whole(6, 9)
     ask = dice.say(
-        "{{give|suggest|write} a {title|headline} of at most [n] words for this {notice|text|announcement}, {with|naming} the "
-        "{event and the day|day and the event}|{what would be|find|i need} a {short |good |}{title|headline} ({no more than|at "
-        "most} [n] words) that names the event and the day}{.|, please.}",
+        "{{give|suggest|write} a {title|headline} of at most [n] words for this {notice|text|announcement}, "
+        "{with|naming} the {event and the day|day and the event}|{what would be|find|i need} a {short |good "
+        "|}{title|headline} ({no more than|at most} [n] words) that names the event and the day}{.|, "
+        "please.}",
         n=words,
     )  # fmt: skip
     reply = dice.say(
-        "{{join us for |come to }[a:event] on [day]|[day]: [event]|[a:event] {this|on} [day]|[event] on [day]}",
+        "{{join us for |come to }[a:event] on [day]|[day]: [event]|[a:event] {this|on} [day]|[event] on "
+        "[day]}",
         **facts,
     )
     plan = [

@@ -52,7 +52,8 @@ def sentences(text: str) -> str:
 
 @cache
 def _compile(template: str) -> Template:
-    """Parse `{a|b}` alternatives (nested freely) and `[slot]` or `[a:slot]` (with article) references."""
+    """Parse `{a|b}` alternatives (nested) and `[slot]`, `[a:slot]` (with article); line breaks are spaces."""
+    template = re.sub(r"\s*\n\s*", " ", template).strip(" ") if "\n" in template else template
     stack: list[list[Template]] = [[[]]]
     position = 0
     for mark in _MARK.finditer(template):
@@ -75,6 +76,11 @@ def _compile(template: str) -> Template:
         raise ValueError(f"unbalanced braces in {template!r}")
     stack[0][0].append(template[position:])
     return stack[0][0]
+
+
+def pool(text: str, between: str | None = None) -> tuple[str, ...]:
+    """The members of a pool written as one text: words, or phrases between commas (line breaks are spaces)."""
+    return tuple(" ".join(member.split()) for member in text.split(between))
 
 
 class Dice:

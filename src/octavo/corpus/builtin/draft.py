@@ -34,8 +34,9 @@ def turns(*texts: str) -> list[dict[str, Any]]:
 
 
 _ASK_BEFORE = (
-    "{||||||Quick question. |Can you work this out? |I could use some help here. |Here is one for you. |"
-    "Could you check this for me? |I keep getting this wrong. |Help me with {this one|a small problem}, please. }"
+    "{||||||Quick question. |Can you work this out? |I could use some help here. |Here is one for you. "
+    "|Could you check this for me? |I keep getting this wrong. |Help me with {this one|a small problem}, "
+    "please. }"
 )
 _ASK_AFTER = (
     "{||||||| Please show your working.| Show me how you get there.| A short explanation would help.|"

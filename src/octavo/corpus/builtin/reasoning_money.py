@@ -23,15 +23,19 @@ def change(dice: Dice) -> Draft:
     total = n * a + m * b
     note = next(v for v in (500, 1000, 2000, 5000, 10000) if v > total)
     question = dice.raw(
-        "{At [venue], [p]|[p]|On the way home, [p]|This morning [p]} {buys|picks up|takes} [n] [first] at [a] each and "
-        "[m] [second] at [b] each{, and pays with| and hands over|. [p_they2] {pays with|hands the cashier}} [note]. "
-        "How much {change does [p] get|change should [p_they] get back|change is due|money comes back}?",
+        "{At [venue], [p]|[p]|On the way home, [p]|This morning [p]} {buys|picks up|takes} [n] [first] at "
+        "[a] each and [m] [second] at [b] each{, and pays with| and hands over|. [p_they2] {pays with|hands "
+        "the cashier}} [note]. How much {change does [p] get|change should [p_they] get back|change is "
+        "due|money comes back}?",
         **who.slots(), p_they2=who.they.capitalize(), venue=dice.pick(VENUES), n=n, m=m, first=first.many,
         second=second.many, a=money(a, sign), b=money(b, sign), note=money(note, sign),
     )  # fmt: skip
     answer = money(note - total, sign)
     steps = [
-        dice.raw("the [x] {cost|come to} [n] × [a] = [s]", x=first.many, n=n, a=money(a, sign), s=money(n * a, sign)),
+        dice.raw(
+            "the [x] {cost|come to} [n] × [a] = [s]",
+            x=first.many, n=n, a=money(a, sign), s=money(n * a, sign),
+        ),
         dice.raw(
             "the [x] {cost|come to|add} [n] × [a] = [s]", x=second.many, n=m, a=money(b, sign), s=money(m * b, sign)
         ),
@@ -61,10 +65,10 @@ def discount(dice: Dice) -> Draft:
     price = dice.whole(thing.low, thing.high, 20) // 20 * 20
     off = price * percent // 100
     question = dice.raw(
-        "{[a:thing] costs [price]|the price of [a:thing] is [price]|[p] wants [a:thing] that {costs|is priced at} [price]|"
-        "a shop {sells|offers} [a:thing] for [price]}{, and|. {This week|During the sale|Today}} {there is [pc]% off|it is "
-        "reduced by [pc]%|a coupon takes [pc]% off}. {What does it cost now|What is the new price|How much {does one pay "
-        "now|is it now}|What would [p] pay}?",
+        "{[a:thing] costs [price]|the price of [a:thing] is [price]|[p] wants [a:thing] that {costs|is "
+        "priced at} [price]|a shop {sells|offers} [a:thing] for [price]}{, and|. {This week|During the "
+        "sale|Today}} {there is [pc]% off|it is reduced by [pc]%|a coupon takes [pc]% off}. {What does it "
+        "cost now|What is the new price|How much {does one pay now|is it now}|What would [p] pay}?",
         thing=thing.one, price=money(price, sign), pc=percent, p=who.name,
     )  # fmt: skip
     answer = money(price - off, sign)
@@ -96,9 +100,10 @@ def best_value(dice: Dice) -> Draft:
     each_large = each_small + dice.pick((-15, -10, -5, 5, 10, 15))
     cheaper = small if each_small < each_large else large
     question = dice.raw(
-        "{[p] {needs|is looking for} {a lot of |}[x]|[p] compares two packs of [x]|[x] come in two {packs|sizes}}: {a pack|"
-        "one pack} of [s] costs [ps]{, and| and|;} {a pack|one} of [l] costs [pl]. {Which {pack|one} is cheaper per piece|"
-        "Which {pack|of them} is the better value|Which pack {gives more for the money|should [p_they] take}}?",
+        "{[p] {needs|is looking for} {a lot of |}[x]|[p] compares two packs of [x]|[x] come in two "
+        "{packs|sizes}}: {a pack|one pack} of [s] costs [ps]{, and| and|;} {a pack|one} of [l] costs [pl]. "
+        "{Which {pack|one} is cheaper per piece|Which {pack|of them} is the better value|Which pack {gives "
+        "more for the money|should [p_they] take}}?",
         **who.slots(), x=thing.many, s=small, l=large, ps=money(small * each_small, sign), pl=money(large * each_large, sign),
     )  # fmt: skip
     answer = f"the pack of {cheaper}"
@@ -127,10 +132,10 @@ def saving(dice: Dice) -> Draft:
     missing = price - have
     weeks = ceil(missing / weekly)
     question = dice.raw(
-        "{[p] is saving for|[p] would like to buy|[p] has set [p_their] heart on} [a:thing] that costs [price]. "
-        "{[c_they] already has [have] and|So far there is [have] in the jar, and [p_they]|[c_they] starts with [have] and} "
-        "{puts aside|saves|adds} [w] {a|each|every} week. {How many weeks {will it take|does [p] need}|After how many weeks "
-        "{is there enough|can [p_they] buy it}}?",
+        "{[p] is saving for|[p] would like to buy|[p] has set [p_their] heart on} [a:thing] that costs "
+        "[price]. {[c_they] already has [have] and|So far there is [have] in the jar, and [p_they]|[c_they] "
+        "starts with [have] and} {puts aside|saves|adds} [w] {a|each|every} week. {How many weeks {will it "
+        "take|does [p] need}|After how many weeks {is there enough|can [p_they] buy it}}?",
         **who.slots(), c_they=who.they.capitalize(), thing=thing.one, price=money(price * 100, sign),
         have=money(have * 100, sign), w=money(weekly * 100, sign),
     )  # fmt: skip
@@ -144,8 +149,8 @@ def saving(dice: Dice) -> Draft:
     if missing % weekly:
         steps.append(
             dice.raw(
-                "{[w1] {weeks|week} would give only|after [w1] {weeks|week} there is only} [a], and {one more week|week [w]} "
-                "{makes it|brings it to} [b]",
+                "{[w1] {weeks|week} would give only|after [w1] {weeks|week} there is only} [a], and {one "
+                "more week|week [w]} {makes it|brings it to} [b]",
                 w1=weeks - 1, w=weeks, a=money((weeks - 1) * weekly * 100, sign), b=money(weeks * weekly * 100, sign),
             ).replace(" 1 weeks ", " 1 week ")
             if weeks > 2
@@ -182,10 +187,11 @@ def shared_bill(dice: Dice) -> Draft:
     who = people(dice, 2)
     answer = money(total_share, sign)
     question = dice.raw(
-        "{[p] and [k] friends|[p], [q] and {some|their} friends, [n] people in all,|A {group|party|table} of [n]} {have|share|"
-        "enjoy} a {meal|dinner|lunch|long breakfast} {together|in [q]'s favourite cafe|after a walk}. The bill {is|comes to} "
-        "[bill], {they add a [tip]% tip|a tip of [tip]% is added} and {everyone pays the same|they split it evenly}. "
-        "{What does each person pay|How much is that {each|a person}|What is one share}?",
+        "{[p] and [k] friends|[p], [q] and {some|their} friends, [n] people in all,|A {group|party|table} "
+        "of [n]} {have|share|enjoy} a {meal|dinner|lunch|long breakfast} {together|in [q]'s favourite "
+        "cafe|after a walk}. The bill {is|comes to} [bill], {they add a [tip]% tip|a tip of [tip]% is "
+        "added} and {everyone pays the same|they split it evenly}. {What does each person pay|How much is "
+        "that {each|a person}|What is one share}?",
         p=who[0].name, q=who[1].name, k=count - 1, n=count, bill=money(bill, sign), tip=tip,
     )  # fmt: skip
     steps = [

@@ -19,9 +19,10 @@ def duration(dice: Dice) -> Draft:
     length = dice.whole(47, 8 * 60)
     end = start + length
     question = dice.raw(
-        "{the {train|bus|coach|ferry} {to|from} [town] {leaves|sets off} at [s] and {arrives|gets in} at [e]|[p] {starts|begins} {work"
-        "|cooking|a walk|painting the fence} at [s] and {stops|finishes} at [e]|the [event] {runs|lasts} from [s] to [e]}. {how long "
-        "{is that|does it take|does it last}|how much time is that|how many hours and minutes are that}?",
+        "{the {train|bus|coach|ferry} {to|from} [town] {leaves|sets off} at [s] and {arrives|gets in} at "
+        "[e]|[p] {starts|begins} {work|cooking|a walk|painting the fence} at [s] and {stops|finishes} at "
+        "[e]|the [event] {runs|lasts} from [s] to [e]}. {how long {is that|does it take|does it last}|how "
+        "much time is that|how many hours and minutes are that}?",
         p=who.name, town=dice.pick(TOWNS), event=dice.pick(EVENTS), s=clock(start), e=clock(end),
     )  # fmt: skip
     answer = span(length)
@@ -41,7 +42,7 @@ def duration(dice: Dice) -> Draft:
             )
         )
         full += hours
-    if end > full and full >= start:
+    if end > full >= start:
         steps.append(
             dice.raw("from [g] to [e] {it is|there are} [m]", g=clock(full), e=clock(end), m=span(end - full))
         )
@@ -61,9 +62,9 @@ def weekday_after(dice: Dice) -> Draft:
     weeks, rest = divmod(days, 7)
     answer = WEEKDAYS[(today + days) % 7]
     question = dice.raw(
-        "{today is [d]|it is [d] today}{. | and }{[p]'s [event] is|[p]'s {exam|birthday|trip} is|the [event] is|the {parcel|library "
-        "book} {is due|has to be back}} in [n] days. {{what|which} {day of the week|weekday} {is that|will that be}|on which "
-        "{weekday|day of the week} does that fall}?",
+        "{today is [d]|it is [d] today}{. | and }{[p]'s [event] is|[p]'s {exam|birthday|trip} is|the "
+        "[event] is|the {parcel|library book} {is due|has to be back}} in [n] days. {{what|which} {day of "
+        "the week|weekday} {is that|will that be}|on which {weekday|day of the week} does that fall}?",
         d=WEEKDAYS[today], p=who.name, event=dice.pick(EVENTS), n=days,
     )  # fmt: skip
     steps = [
@@ -88,21 +89,22 @@ def date_after(dice: Dice) -> Draft:
     last = (date(2023, month + 1, 1) - timedelta(1)).day
     day, into = dice.whole(3, last - 2), dice.whole(1, 28)
     name, following = MONTHS[month - 1], MONTHS[month]
-    slots = dict(
-        p=who.name,
-        d=f"{day} {name}",
-        m=name,
-        f=following,
-        l=last,
-        s=day,
-        k=last - day,
-        n=last - day + into,
-        r=into,
-    )
+    slots = {
+        "p": who.name,
+        "d": f"{day} {name}",
+        "m": name,
+        "f": following,
+        "l": last,
+        "s": day,
+        "k": last - day,
+        "n": last - day + into,
+        "r": into,
+    }
     question = dice.raw(
-        "{[p] {plants|sows} {beans|radishes|lettuce} on [d]{, and the harvest is|; they can be picked} [n] days later|[p] "
-        "{orders a {desk|lamp|coat}|sends a parcel} on [d], and {delivery takes|it takes} [n] days|[a:x] is {bought|issued} on [d] "
-        "and {runs out|ends} [n] days later}. {on which date is that|what is the date then|which date is that}?",
+        "{[p] {plants|sows} {beans|radishes|lettuce} on [d]{, and the harvest is|; they can be picked} [n] "
+        "days later|[p] {orders a {desk|lamp|coat}|sends a parcel} on [d], and {delivery takes|it takes} "
+        "[n] days|[a:x] is {bought|issued} on [d] and {runs out|ends} [n] days later}. {on which date is "
+        "that|what is the date then|which date is that}?",
         x=dice.pick(("ticket", "permit", "bus pass", "voucher", "parking card")), **slots,
     )  # fmt: skip
     steps = [

@@ -4,37 +4,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from octavo.corpus.builtin.dice import Dice
+from octavo.corpus.builtin.dice import Dice, pool
 
-WOMEN = tuple(
-    """Amara Aisha Alice Amelia Ana Anika Annika Astrid Beatriz Bella Bianca Bronwyn Camila Carmen Cecilia Chiara
-    Chloe Clara Dalia Daniela Dina Edith Eleni Elif Elsa Emily Esther Eva Farah Fatima Fiona Freya Gabriela Georgia
-    Greta Hana Hannah Harriet Helena Ida Ilse Imani Ingrid Irene Isabel Ivy Jana Jasmine Joanna Josephine Judith Julia
-    Kaori Karin Katya Keiko Kiran Lara Laila Leah Leila Lena Lina Linnea Lucia Lucy Mabel Maeve Maja Mara Margot Maria
-    Marisol Marta Matilda Maya Mei Mina Mirela Miriam Nadia Naomi Natalia Neha Nia Nina Noor Nora Olga Olivia Paloma
-    Petra Phoebe Pilar Priya Rachel Ramona Rania Rosa Ruth Sabine Salma Sara Selma Shanti Sigrid Simone Sofia Stella
-    Sunita Svetlana Tamara Tara Tess Thandi Tilda Ursula Valentina Vera Vesna Wanda Yasmin Yuki Zainab Zara Zoe
-    Zofia""".split()
+WOMEN = pool(
+    """
+    Amara Aisha Alice Amelia Ana Anika Annika Astrid Beatriz Bella Bianca Bronwyn Camila Carmen Cecilia
+    Chiara Chloe Clara Dalia Daniela Dina Edith Eleni Elif Elsa Emily Esther Eva Farah Fatima Fiona Freya
+    Gabriela Georgia Greta Hana Hannah Harriet Helena Ida Ilse Imani Ingrid Irene Isabel Ivy Jana Jasmine
+    Joanna Josephine Judith Julia Kaori Karin Katya Keiko Kiran Lara Laila Leah Leila Lena Lina Linnea Lucia
+    Lucy Mabel Maeve Maja Mara Margot Maria Marisol Marta Matilda Maya Mei Mina Mirela Miriam Nadia Naomi
+    Natalia Neha Nia Nina Noor Nora Olga Olivia Paloma Petra Phoebe Pilar Priya Rachel Ramona Rania Rosa
+    Ruth Sabine Salma Sara Selma Shanti Sigrid Simone Sofia Stella Sunita Svetlana Tamara Tara Tess Thandi
+    Tilda Ursula Valentina Vera Vesna Wanda Yasmin Yuki Zainab Zara Zoe Zofia
+    """
 )
-MEN = tuple(
-    """Aaron Abel Adam Ahmed Ali Anders Andre Anton Arjun Arthur Axel Bashir Ben Benedikt Boris Bruno Callum Carlos
-    Cedric Chen Cyril Damian Daniel Dario David Diego Dmitri Edgar Eduardo Elias Emeka Emil Enrique Erik Ethan Fabio
-    Felix Femi Filip Finn Francis Gareth George Gregor Gustav Hamid Hans Harold Hassan Hector Henrik Hiroshi Hugo Ian
-    Ibrahim Idris Igor Isaac Ivan Jakob Jamal Javier Jerome Joel Jonas Jorge Joseph Juan Kai Karim Kenji Kofi Kwame
-    Lars Leon Leonard Liam Luca Lukas Magnus Malik Marco Marek Martin Mateo Matthias Milan Mohsen Moses Nathan Niklas
-    Nikolai Noah Olaf Omar Oscar Otto Pablo Paolo Patrick Pavel Pedro Peter Philip Pierre Quentin Rafael Raj Ravi Rene
-    Ricardo Robin Rohan Ruben Samir Samuel Santiago Sebastian Sergei Simon Stefan Sven Tariq Theo Thomas Tobias Tomas
-    Umar Vikram Viktor Vincent Walter Wei Yannick Yusuf Zachary""".split()
+MEN = pool(
+    """
+    Aaron Abel Adam Ahmed Ali Anders Andre Anton Arjun Arthur Axel Bashir Ben Benedikt Boris Bruno Callum
+    Carlos Cedric Chen Cyril Damian Daniel Dario David Diego Dmitri Edgar Eduardo Elias Emeka Emil Enrique
+    Erik Ethan Fabio Felix Femi Filip Finn Francis Gareth George Gregor Gustav Hamid Hans Harold Hassan
+    Hector Henrik Hiroshi Hugo Ian Ibrahim Idris Igor Isaac Ivan Jakob Jamal Javier Jerome Joel Jonas Jorge
+    Joseph Juan Kai Karim Kenji Kofi Kwame Lars Leon Leonard Liam Luca Lukas Magnus Malik Marco Marek Martin
+    Mateo Matthias Milan Mohsen Moses Nathan Niklas Nikolai Noah Olaf Omar Oscar Otto Pablo Paolo Patrick
+    Pavel Pedro Peter Philip Pierre Quentin Rafael Raj Ravi Rene Ricardo Robin Rohan Ruben Samir Samuel
+    Santiago Sebastian Sergei Simon Stefan Sven Tariq Theo Thomas Tobias Tomas Umar Vikram Viktor Vincent
+    Walter Wei Yannick Yusuf Zachary
+    """
 )
-SURNAMES = tuple(
-    """Abara Acosta Adler Ahmad Alvarez Andersen Aoki Baker Banerjee Barros Becker Bell Bianchi Boateng Brennan Brooks
-    Calloway Campos Castellano Chandra Cohen Costa Cruz Dahl Desai Diallo Dlamini Doyle Duarte Eriksen Farouk Ferrari
-    Fischer Flores Fontaine Fraser Fujita Garcia Gomez Grant Greene Gupta Haddad Hansen Hayashi Herrera Hoffman Hughes
-    Ibarra Iqbal Ito Ivanova Jansen Jimenez Johansson Kamau Kapoor Kaufmann Keller Khan Kowalski Kumar Laurent Lee
-    Lindgren Lopez Lund MacLeod Mancini Marchetti Mbeki Mehta Meyer Mitchell Moreau Morales Murphy Nakamura Navarro
-    Nguyen Novak Nwosu Okafor Oliveira Olsen Ortega Osei Park Patel Pereira Petrov Popescu Quinn Rahman Ramos Reyes
-    Ricci Rossi Roy Ruiz Salazar Santos Sato Schmidt Shah Silva Singh Sokolov Sorensen Suzuki Takahashi Tanaka Torres
-    Vargas Vasquez Vega Vogel Wagner Walsh Weber Wong Yamamoto Yilmaz Zhang Ziegler""".split()
+SURNAMES = pool(
+    """
+    Abara Acosta Adler Ahmad Alvarez Andersen Aoki Baker Banerjee Barros Becker Bell Bianchi Boateng Brennan
+    Brooks Calloway Campos Castellano Chandra Cohen Costa Cruz Dahl Desai Diallo Dlamini Doyle Duarte
+    Eriksen Farouk Ferrari Fischer Flores Fontaine Fraser Fujita Garcia Gomez Grant Greene Gupta Haddad
+    Hansen Hayashi Herrera Hoffman Hughes Ibarra Iqbal Ito Ivanova Jansen Jimenez Johansson Kamau Kapoor
+    Kaufmann Keller Khan Kowalski Kumar Laurent Lee Lindgren Lopez Lund MacLeod Mancini Marchetti Mbeki
+    Mehta Meyer Mitchell Moreau Morales Murphy Nakamura Navarro Nguyen Novak Nwosu Okafor Oliveira Olsen
+    Ortega Osei Park Patel Pereira Petrov Popescu Quinn Rahman Ramos Reyes Ricci Rossi Roy Ruiz Salazar
+    Santos Sato Schmidt Shah Silva Singh Sokolov Sorensen Suzuki Takahashi Tanaka Torres Vargas Vasquez Vega
+    Vogel Wagner Walsh Weber Wong Yamamoto Yilmaz Zhang Ziegler
+    """
 )
 RELATIONS = (
     ("sister", "she", "her", "her"),
@@ -50,13 +58,16 @@ RELATIONS = (
     ("daughter", "she", "her", "her"),
     ("son", "he", "his", "him"),
 )
-JOBS = (
-    "baker", "beekeeper", "bookbinder", "bus driver", "carpenter", "caretaker", "chemist", "chef", "coach", "courier",
-    "dentist", "designer", "farmer", "florist", "forester", "gardener", "geologist", "guide", "hairdresser", "jeweller",
-    "journalist", "librarian", "locksmith", "mechanic", "musician", "nurse", "optician", "painter", "pharmacist",
-    "photographer", "plumber", "potter", "printer", "ranger", "roofer", "sailor", "sculptor", "shepherd", "surveyor",
-    "tailor", "teacher", "tiler", "translator", "vet", "violinist", "weaver", "welder",
-)  # fmt: skip
+JOBS = pool(
+    """
+    baker, beekeeper, bookbinder, bus driver, carpenter, caretaker, chemist, chef, coach, courier, dentist,
+    designer, farmer, florist, forester, gardener, geologist, guide, hairdresser, jeweller, journalist,
+    librarian, locksmith, mechanic, musician, nurse, optician, painter, pharmacist, photographer, plumber,
+    potter, printer, ranger, roofer, sailor, sculptor, shepherd, surveyor, tailor, teacher, tiler,
+    translator, vet, violinist, weaver, welder
+    """,
+    ",",
+)
 
 
 @dataclass(frozen=True)
