@@ -93,7 +93,7 @@ class Lora(Section):
 
 
 class Schedule(Section):
-    """Learning rate over the steps; `decay_steps` and `decay` are for `wsd`, `floor` is a share of the peak."""
+    """Learning rate over the steps; `decay_steps` and `decay` are for wsd, `floor` is a share of the peak."""
 
     kind: Literal["constant", "linear", "cosine", "wsd"] = "cosine"
     warmup_steps: f.Natural = 50

@@ -1,0 +1,88 @@
+"""Taking a study folder for one study and one process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from octavo.artifacts import Folder
+from octavo.errors import InputError
+
+if TYPE_CHECKING:
+    from octavo.study import Study
+
+
+@contextmanager
+def study_lock(folder: Folder) -> Iterator[None]:
+    """Hold a study folder, making it if it is not there; the kernel lets go when the process ends, however.
+
+    **Raises** `InputError` when another process holds it (naming its id) or the folder cannot be written.
+    """
+    make_writable(folder)
+    handle = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _take(handle, folder)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, folder: Folder) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
+        raise InputError(
+            f"{folder.out}: another octavo (process {holder}) works on this folder; wait for it, stop it, "
+            "or choose another --out"
+        ) from None
+
+
+def make_writable(folder: Folder) -> None:
+    """Make the folder if it is not there. **Raises** `InputError` when it cannot be made or written."""
+    try:
+        folder.out.mkdir(parents=True, exist_ok=True)
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"{folder.out}: cannot be made ({error.strerror}); choose another --out") from error
+    if not os.access(folder.out, os.W_OK | os.X_OK):
+        raise InputError(f"{folder.out}: cannot be written; choose another --out or change its permissions")
+
+
+def claim(folder: Folder, study: Study) -> None:
+    """Make the folder this study's own: freeze the study into it, or find the same one there.
+
+    To be called under `study_lock`.
+
+    **Raises** `InputError` when the folder holds another study, naming the first key that differs.
+    """
+    from octavo.study import Study
+
+    if not folder.study.exists():
+        study.freeze(folder.study)
+        return
+    difference = first_difference(Study.load(folder.study).resolved(), study.resolved())
+    if difference is not None:
+        key, there, here = difference
+        raise InputError(
+            f"{folder.out}: holds another study: {key} is {there!r} there and {here!r} here; "
+            "choose another --out, or take back the change"
+        )
+
+
+def first_difference(there: Any, here: Any, key: str = "") -> tuple[str, Any, Any] | None:
+    """The first dotted key at which two resolved studies differ, with both values; None if they are equal."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        for name in [*there, *(name for name in here if name not in there)]:
+            inner = f"{key}.{name}" if key else str(name)
+            if found := first_difference(there.get(name), here.get(name), inner):
+                return found
+        return None
+    if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        pairs = enumerate(zip(there, here, strict=True))
+        return next((found for i, (a, b) in pairs if (found := first_difference(a, b, f"{key}[{i}]"))), None)
+    return None if there == here else (key, there, here)
