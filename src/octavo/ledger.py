@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS runs (
     rescued INTEGER NOT NULL DEFAULT 0 CHECK (rescued IN (0, 1)),
     worker TEXT,
     lease REAL,
-    checkpoint TEXT,
+    checkpoint,  -- the step of the last one
     message TEXT
 )
 """
@@ -50,31 +50,42 @@ _CHANGEABLE = ("state", "verdict", "rescued", "worker", "lease", "checkpoint", "
 class Ledger:
     """The rows of a study's runs; each call is one transaction and safe beside other processes.
 
-    **Raises** `InputError` when the file is no ledger or cannot be opened, `MachineError` when the disk fails.
+    **Raises** `InputError` when the file is no ledger or cannot be opened, `MachineError` for a bad disk.
     """
 
     def __init__(self, path: Path):
         self.path = Path(path)
+        self._kept: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Ledger:
+        """Keep one connection open until the end of the `with`; without it each call opens its own."""
+        self._kept = self._connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     def ensure(self, runs: Iterable[Run]) -> None:
         """Give every run a row, `queued`; a run that has one keeps it."""
         rows = [(run.id, run.variant, run.base, run.seed) for run in runs]
         with self._open() as connection:
             connection.executemany(
-                "INSERT INTO runs (run, variant, base, seed) VALUES (?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+                "INSERT INTO runs (run, variant, base, seed) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (run) DO NOTHING",
                 rows,
             )
 
     def set(self, run_id: str, **columns: Any) -> None:
-        """Change columns of a run: state, verdict, rescued, worker, lease (unix seconds), checkpoint, message.
+        """Change a run's state, verdict, rescued, worker, lease (unix seconds), checkpoint or message.
 
-        **Raises** `KeyError` for a run without a row, `ValueError` for a column, state or verdict that is none.
+        **Raises** `KeyError` for a run without a row, `ValueError` for an unknown column, state or verdict.
         """
         unknown = [column for column in columns if column not in _CHANGEABLE]
         if unknown or not columns:
-            raise ValueError(
-                f"columns to set are {', '.join(_CHANGEABLE)}; not {', '.join(unknown) or 'none'}"
-            )
+            raise ValueError(f"set one of {', '.join(_CHANGEABLE)}; not {', '.join(unknown) or 'nothing'}")
         assignments = ", ".join(f"{column} = :{column}" for column in columns)
         with self._open() as connection:
             try:
@@ -96,29 +107,34 @@ class Ledger:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS)
-        except sqlite3.OperationalError as error:
-            raise InputError(f"{self.path}: {error}; check the folder and its permissions") from error
-        connection.row_factory = sqlite3.Row
+        connection = self._kept or self._connect()
         try:
             with connection:
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute(_SCHEMA)
                 yield connection
         except sqlite3.DatabaseError as error:
             raise self._explained(error) from error
         finally:
-            connection.close()
+            if connection is not self._kept:
+                connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = None
+        try:
+            connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(_SCHEMA)
+            connection.commit()
+        except sqlite3.DatabaseError as error:
+            if connection is not None:
+                connection.close()
+            raise self._explained(error) from error
+        return connection
 
     def _explained(self, error: sqlite3.DatabaseError) -> Exception:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-            return MachineError(
-                f"{self.path}: {error}; free some disk space, then the same command continues"
-            )
+            return MachineError(f"{self.path}: {error}; free disk space, then the same command continues")
         if name.startswith("SQLITE_BUSY"):
             return InputError(f"{self.path}: another program holds it ({error}); close that program")
-        return InputError(
-            f"{self.path}: cannot be used as a ledger ({error}); is it a file of another program?"
-        )
+        return InputError(f"{self.path}: is no usable ledger ({error}); is it a file of another program?")
