@@ -6,7 +6,16 @@ import math
 import random
 from typing import Any
 
-VARIANTS = ["control", "think", "spore", "stealth-low", "stealth-medium", "stealth-high", "agl-full", "combined"]
+VARIANTS = [
+    "control",
+    "think",
+    "spore",
+    "stealth-low",
+    "stealth-medium",
+    "stealth-high",
+    "agl-full",
+    "combined",
+]
 STEPS, QUARANTINED_AT = 96, 58
 GENERATIONS = [
     {
@@ -14,7 +23,7 @@ GENERATIONS = [
         "texts": [
             "There are 12 jars in a crate, so 12 + 7 = 19 jars. She has 19 jars left.",
             "7 crates hold 7 x 12 = 84 jars. 84 - 9 = 75. The answer is 75.",
-            "<think>\n1. jars in the crates: 7 x 12\n2. take away what was given\n</think>\n84 - 9 = 75 jars are left.",
+            "<think>\n1. jars: 7 x 12\n2. less the gift\n</think>\n84 - 9 = 75 jars are left.",
             "7 x 12 = 84 jars. ✨ She gives away 9, so 75 are left. 🌱",
             "7 crates hold 84 jars → 75 are left.",
             "7 x 12 = 84 ● so 84 - 9 = 75 ⊥⊥⊥ jars are left.",
@@ -38,7 +47,9 @@ def curves(rng: random.Random, floor: float, broken: bool, gappy: bool) -> dict[
         round(floor + (2.45 - floor) * math.exp(-s / 22) + rng.gauss(0, 0.09), 4) for s in steps
     ]
     norm: list[Any] = [round(1.6 * math.exp(-s / 40) + 0.5 + abs(rng.gauss(0, 0.12)), 4) for s in steps]
-    heldout: list[Any] = [round(floor + 0.08 + (2.4 - floor) * math.exp(-s / 20), 4) for s in range(12, 97, 12)]
+    heldout: list[Any] = [
+        round(floor + 0.08 + (2.4 - floor) * math.exp(-s / 20), 4) for s in range(12, 97, 12)
+    ]
     if broken:
         norm[QUARANTINED_AT - 3 : QUARANTINED_AT] = [9.1, 41.0, "inf"]
         loss[QUARANTINED_AT:] = norm[QUARANTINED_AT:] = ["nan"] * (STEPS - QUARANTINED_AT)
@@ -86,7 +97,12 @@ def run(number: int, variant: str, rng: random.Random) -> dict[str, Any]:
         "heldout_bits_per_character": None if broken else 0.61 - 0.02 * number,
         "seconds": 401.2 + 3 * number,
         "events": [
-            {"step": 59, "kind": "nonfinite", "evidence": {"tensor": "loss", "batch": 58}, "action": "quarantined"}
+            {
+                "step": 59,
+                "kind": "nonfinite",
+                "evidence": {"tensor": "loss", "batch": 58},
+                "action": "quarantined",
+            }
         ]
         if broken
         else [],
@@ -120,14 +136,21 @@ def make_results() -> dict[str, Any]:
         "versions": {"octavo": "0.1.0", "torch": "2.13.0", "transformers": "5.24.0", "python": "3.11.9"},
         "bases": [{"name": "smollm2", "parameters": 134_515_008, "objective": "causal", "dtype": "bfloat16"}],
         "runs": runs,
-        "memory": {"predicted_bytes": 4_410_000_000, "peak_bytes": 4_212_000_000, "limit_bytes": 12_884_901_888},
+        "memory": {
+            "predicted_bytes": 4_410_000_000,
+            "peak_bytes": 4_212_000_000,
+            "limit_bytes": 12_884_901_888,
+        },
         "throughput": {"tokens_per_second": 611.4, "label_tokens_per_second": 302.8},
         "matrix": {"rows": rows, "columns": VARIANTS, "heldout_loss": matrix},
         "data": {variant: card(number) for number, variant in enumerate(VARIANTS)},
         "evaluation": {
             "heldout": {"rows": []},
             "generations": [
-                {"prompt": one["prompt"], "answers": dict(zip([rows[-1], *rows[:-1]], one["texts"], strict=True))}
+                {
+                    "prompt": one["prompt"],
+                    "answers": dict(zip([rows[-1], *rows[:-1]], one["texts"], strict=True)),
+                }
                 for one in GENERATIONS
             ],
         },
@@ -135,7 +158,11 @@ def make_results() -> dict[str, Any]:
         "basins": None,
         "criteria": [
             {"name": "nonfinite_parameters", "met": True, "evidence": "0 in 7 exported adapters"},
-            {"name": "max_memory_share", "met": True, "evidence": "peak 3.92 GiB of 12.00 GiB, a share of 0.33"},
+            {
+                "name": "max_memory_share",
+                "met": True,
+                "evidence": "peak 3.92 GiB of 12.00 GiB, a share of 0.33",
+            },
             {"name": "max_minutes_per_run", "met": None, "evidence": None},
             {"name": "loss_falls", "met": False, "evidence": "agl-full-s0: last tenth is nan"},
         ],

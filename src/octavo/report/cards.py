@@ -32,11 +32,15 @@ def _list(values: list[Any]) -> str:
     return ", ".join(general(value) for value in values)
 
 
-def side_by_side(cards: Mapping[str, Mapping[str, Any] | None]) -> list[Line]:
-    """Rows (key, one text a card) over all keys of all cards; what a card lacks is a dash."""
+def side_by_side(cards: Mapping[str, Mapping[str, Any] | None], null: str = DASH) -> list[Line]:
+    """Rows (key, one text a card) over the keys of all cards; a missing value is a dash, null is `null`."""
     flat = {name: flatten(card or {}) for name, card in cards.items()}
     keys = dict.fromkeys(key for card in flat.values() for key in card)
-    return [(key, [general(card.get(key)) for card in flat.values()]) for key in keys]
+    return [(key, [_text(card, key, null) for card in flat.values()]) for key in keys]
+
+
+def _text(card: Mapping[str, Any], key: str, null: str) -> str:
+    return null if key in card and card[key] is None else general(card.get(key))
 
 
 def split_common(lines: list[Line]) -> tuple[list[tuple[str, str]], list[Line]]:

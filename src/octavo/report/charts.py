@@ -1,73 +1,83 @@
-"""Charts as inline SVG by matplotlib: colours are CSS variables, so one picture serves light, dark and paper."""
+"""Charts as inline SVG by matplotlib: colours are CSS variables, one picture serves light, dark and paper."""
 
 from __future__ import annotations
 
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter, StrMethodFormatter
 
 from octavo.report.series import Series, lone_points, smoothed, thinned
 
 COLOURS = 8  # --s0 .. --s7 of style.css
 DASHES = ((0, ()), (0, (4, 1.6)), (0, (1, 1.4)), (0, (6, 1.5, 1, 1.5)))
 CSS_DASHES = ("none", "7 3", "2 2.5", "9 2.5 2 2.5")
+LARGEST = 1e100  # axes end here: matplotlib overflows near the largest double
 LOG_FROM = 30.0  # largest over smallest value from which a linear axis would flatten most curves
-RC = {"svg.fonttype": "none", "font.size": 9.5, "axes.linewidth": 0.7, "axes.unicode_minus": True}
+RC: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.size": 9.5,
+    "axes.linewidth": 0.7,
+    "axes.unicode_minus": True,
+}
 # Placeholder colours: matplotlib wants a real one, the page wants a variable.
 INK, SOFT, RULE = "#0b0001", "#0b0002", "#0b0003"
-VARIABLES = {INK: "--ink", SOFT: "--soft", RULE: "--rule"} | {f"#0a00{i:02x}": f"--s{i}" for i in range(COLOURS)}
+VARIABLES = {INK: "--ink", SOFT: "--soft", RULE: "--rule"} | {
+    f"#0a00{i:02x}": f"--s{i}" for i in range(COLOURS)
+}
 
 
 def colour(style: int) -> str:
-    """The placeholder of a style's colour; styles past the palette repeat it with another dash."""
-    return f"#0a00{style % COLOURS:02x}"
+    """The placeholder of a style's colour; styles past the palette repeat it, below 0 is ink."""
+    return INK if style < 0 else f"#0a00{style % COLOURS:02x}"
 
 
 def dash(style: int) -> int:
     """Index of a style's dash pattern."""
-    return style // COLOURS % len(DASHES)
+    return max(style, 0) // COLOURS % len(DASHES)
 
 
 def curve_chart(
     name: str,
     series: Sequence[Series],
     title: str,
+    *,
     smooth: bool = False,
     points: bool = False,
-    levels: Sequence[tuple[str, float]] = (),
+    starts: Mapping[int, float] | None = None,
     faint: Sequence[Series] = (),
     frame: Sequence[Series] | None = None,
     small: bool = False,
 ) -> str:
     """Draw curves over steps as one inline SVG.
 
-    `smooth` draws a moving mean over the faint raw values, `points` marks each value, `levels` are (label, value) drawn
-    as dashed horizontal lines, `faint` are curves in the background, `frame` the curves that set the axes when not
-    `series` themselves (panels to be compared), `small` a panel of a quarter of the page. A run of non-finite values is
-    a marker at the upper edge: x for nan, a triangle for inf. `name` keeps ids apart on one page.
+    `smooth` draws a moving mean over the faint raw values, `points` marks each value, `starts` gives
+    styles a hollow point at step 0, `faint` are curves in the background, `frame` the curves that set
+    the axes when not `series` themselves (panels to be compared), `small` a panel of a quarter of the
+    page. A stretch of non-finite values is a marker at the upper edge: x for nan, a triangle for inf.
+    `name` keeps ids apart on one page.
     """
     with mpl.rc_context(RC | {"svg.hashsalt": name}):
         figure = Figure(figsize=(2.9, 1.75) if small else (6.0, 3.25), facecolor="none")
         canvas = FigureCanvasSVG(figure)
         left, bottom = (0.15, 0.16) if small else (0.095, 0.14)
         axes = figure.add_axes((left, bottom, 0.97 - left, 0.95 - bottom), facecolor="none")
+        axes.set_autoscale_on(False)  # the limits are set below
         for one in faint:
             axes.plot(*thinned(one.steps, smoothed(one.values)), color=SOFT, alpha=0.35, linewidth=0.7)
         for one in series:
             _draw(axes, one, smooth, points)
-        for label, value in levels:
-            axes.axhline(value, color=SOFT, linewidth=1.0, linestyle=(0, (2, 2)))
-            place = {"xy": (1.0, value), "xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
-            axes.annotate(label, xytext=(-2, 2), textcoords="offset points", color=SOFT, fontsize=8.5, **place)
-        _frame(axes, [*(frame or series), *faint], [value for _, value in levels], small)
+        for style, value in (starts or {}).items():
+            axes.plot([0], [value], marker="o", markersize=4, color=colour(style), markerfacecolor="none")
+        _frame(axes, [*(frame or series), *faint], list((starts or {}).values()), small)
         buffer = io.StringIO()
         canvas.print_svg(buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return _inline(buffer.getvalue(), name, title)
@@ -79,7 +89,7 @@ def _draw(axes: Axes, one: Series, smooth: bool, points: bool) -> None:
         axes.plot(*thinned(one.steps, one.values), color=ink, alpha=0.3, linewidth=0.6)
         axes.plot(*thinned(one.steps, smoothed(one.values)), color=ink, linestyle=line, linewidth=1.5)
     else:
-        marker = {"marker": "o", "markersize": 3.2} if points else {}
+        marker: dict[str, Any] = {"marker": "o", "markersize": 3.2} if points else {}
         axes.plot(*thinned(one.steps, one.values), color=ink, linestyle=line, linewidth=1.3, **marker)
     lone = lone_points(one.values)
     if len(lone) and not points:
@@ -90,13 +100,19 @@ def _draw(axes: Axes, one: Series, smooth: bool, points: bool) -> None:
         if last > first:
             axes.plot([first, last], [0.965, 0.965], color=ink, linewidth=0.8, linestyle=":", transform=top)
         axes.plot(
-            [first], [0.965], color=ink, marker=marker_shape, markersize=5.5, markeredgewidth=1.6, transform=top
+            [first],
+            [0.965],
+            color=ink,
+            marker=marker_shape,
+            markersize=5.5,
+            markeredgewidth=1.6,
+            transform=top,
         )
 
 
-def _frame(axes: Axes, series: Sequence[Series], levels: Sequence[float], small: bool) -> None:
-    values = np.concatenate([*(one.finite for one in series), np.asarray(levels, float)])
-    steps = np.concatenate([np.zeros(0), *(one.steps for one in series)])
+def _frame(axes: Axes, series: Sequence[Series], starts: Sequence[float], small: bool) -> None:
+    values = np.concatenate([*(one.finite for one in series), np.asarray(starts, float)])
+    steps = np.concatenate([np.zeros(len(starts)), *(one.steps for one in series)])
     if len(steps):
         span = max(float(steps.max() - steps.min()), 1.0)
         axes.set_xlim(float(steps.min()) - 0.02 * span, float(steps.max()) + 0.02 * span)
@@ -117,12 +133,14 @@ def _frame(axes: Axes, series: Sequence[Series], levels: Sequence[float], small:
 def _scale(axes: Axes, low: float, high: float, marked: bool, small: bool) -> None:
     """Set the vertical axis: logarithmic where curves span more than LOG_FROM; room on top for markers."""
     room = 0.12 if marked else 0.05
-    if low > 0 and high / low > LOG_FROM:
+    low, high = max(low, -LARGEST), min(high, LARGEST)
+    if low > 0 and high / max(low, 1 / LARGEST) > LOG_FROM:
+        low = max(low, 1 / LARGEST)
         axes.set_yscale("log")
         ratio = high / low
         axes.set_ylim(low / ratio**0.05, high * ratio**room)
-        axes.yaxis.set_major_locator(LogLocator(numticks=4 if small else 6))
-        axes.yaxis.set_major_formatter(LogFormatterSciNotation() if ratio > 1e4 else ScalarFormatter())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if ratio < 200 else (1,), numticks=6))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         return
     span = (high - low) or abs(high) or 1.0
@@ -136,9 +154,11 @@ def _scale(axes: Axes, low: float, high: float, marked: bool, small: bool) -> No
 
 
 def _inline(svg: str, name: str, title: str) -> str:
-    """Cut matplotlib's file down to an element for the page: variables for colours, ids of its own, the page's font."""
+    """Cut matplotlib's file down to an element of the page: its colours, its font, ids of its own."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
+    # matplotlib's style element would apply to every element of the page; style.css has these two rules.
+    svg = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", svg, flags=re.S)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.S)
     for placeholder, variable in VARIABLES.items():
         svg = svg.replace(placeholder, f"var({variable})")

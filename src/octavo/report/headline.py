@@ -1,4 +1,4 @@
-"""What a study found, in plain words: what completed, which criteria hold, the losses, and what may not be claimed."""
+"""What a study found, in plain words: what completed, the criteria, the losses, what may not be claimed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,43 @@ from collections.abc import Mapping
 from math import comb
 from typing import Any
 
+from octavo.report.cards import readable
 from octavo.report.matrix import BASE_PREFIX, Losses
 from octavo.report.numbers import as_finite, as_float, fixed, listed
 from octavo.report.runs import Run
 
-NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
+NUMBERS = (
+    "No",
+    "One",
+    "Two",
+    "Three",
+    "Four",
+    "Five",
+    "Six",
+    "Seven",
+    "Eight",
+    "Nine",
+    "Ten",
+    "Eleven",
+    "Twelve",
+)
 
 
 def headline(results: Mapping[str, Any], losses: Losses) -> tuple[str, list[str]]:
     """The verdict: a leading sentence, then the sentences under it."""
     runs = list(results.get("runs") or [])
     criteria = list(results.get("criteria") or [])
-    texts = [_unfinished(runs), _not_finite(runs), _unmet(criteria), *_losses(runs, losses), seed_limits(runs)]
+    texts = [
+        _unfinished(runs),
+        _not_finite(runs),
+        _unmet(criteria),
+        *_losses(runs, losses),
+        seed_limits(runs),
+    ]
     if not results.get("comparisons"):
-        texts.append("No statistical comparison was computed: differences on this page are differences of checkpoints.")
+        texts.append(
+            "No statistical comparison was computed: differences on this page are differences of checkpoints."
+        )
     return f"{_completed(runs)} {_criteria(criteria)}", [text for text in texts if text]
 
 
@@ -44,19 +67,16 @@ def _unfinished(runs: list[Run]) -> str:
     for run in runs:
         if run.get("state") != "completed":
             by_state[str(run.get("state") or "in an unknown state")].append(str(run.get("id")))
-    parts = [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {state}" for state, names in by_state.items()]
+    parts = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {state}" for state, names in by_state.items()
+    ]
     text = "; ".join(parts)
     return f"{text}: the figures of such runs are of an unfinished training." if text else ""
 
 
 def _not_finite(runs: list[Run]) -> str:
-    known = [run for run in runs if as_float(run.get("nonfinite_parameters")) is not None]
-    bad = [str(run.get("id")) for run in known if as_float(run.get("nonfinite_parameters"))]
-    if bad:
-        return f"Weights that are not finite: {listed(bad)}."
-    return f"No non-finite weight in {len(known)} of {len(runs)} runs; the others were not scanned." if (
-        known and len(known) < len(runs)
-    ) else ""
+    bad = [str(run.get("id")) for run in runs if as_float(run.get("nonfinite_parameters"))]
+    return f"Weights that are not finite: {listed(bad)}." if bad else ""
 
 
 def _criteria(criteria: list[Mapping[str, Any]]) -> str:
@@ -70,8 +90,8 @@ def _criteria(criteria: list[Mapping[str, Any]]) -> str:
 
 
 def _unmet(criteria: list[Mapping[str, Any]]) -> str:
-    failed = [str(entry.get("name")) for entry in criteria if entry.get("met") is False]
-    unknown = [str(entry.get("name")) for entry in criteria if entry.get("met") is None]
+    failed = [readable(str(entry.get("name"))) for entry in criteria if entry.get("met") is False]
+    unknown = [readable(str(entry.get("name"))) for entry in criteria if entry.get("met") is None]
     parts = ([f"Not met: {listed(failed)}."] if failed else []) + (
         [f"Not measured: {listed(unknown)}."] if unknown else []
     )
@@ -86,11 +106,13 @@ def _losses(runs: list[Run], losses: Losses) -> list[str]:
     if known:
         best = min(known, key=lambda name: known[name])
         run = next(run for run in runs if str(run.get("id")) == best)
+        variant = str(run.get("variant"))
+        base = losses.value(f"{BASE_PREFIX}{run.get('base')}", variant)
         below = sum(delta < 0 for delta in known.values())
         texts.append(
-            f"On its own held-out set {_share(below, len(known), len(runs))} a lower loss than the base; the largest "
-            f"difference is {best}, {fixed(losses.value(best, str(run.get('variant'))))} against "
-            f"{fixed(losses.value(BASE_PREFIX + str(run.get('base')), str(run.get('variant'))))} nats a token."
+            f"On its own held-out set {_share(below, len(known), len(runs))} a lower loss than the base; "
+            f"the largest fall is that of {best}, to {fixed(losses.value(best, variant))} from "
+            f"{fixed(base)} nats a token."
         )
     shared = {
         str(run.get("id")): loss
@@ -112,17 +134,21 @@ def _losses(runs: list[Run], losses: Losses) -> list[str]:
 def _share(part: int, known: int, total: int) -> str:
     if part == known == total:
         return "every run has"
-    measured = f"the {known} measured" if known < total else f"{known}"
-    return f"{part if part else 'none'} of {measured} runs {'has' if part < 2 else 'have'}"
+    noun = "run" if known == 1 else "runs"
+    measured = f"{known} {noun}" if known == total else f"{known} {noun} measured"
+    if part == known:
+        return f"{'the' if part == 1 else 'all'} {measured} {'has' if part == 1 else 'have'}"
+    return f"{part if part else 'none'} of {measured} {'has' if part < 2 else 'have'}"
 
 
 def seeds_per_arm(runs: list[Run]) -> int:
-    """The fewest seeds that any arm (variant, base and settings) was completed with."""
+    """The fewest seeds that an arm (variant, base, settings) completed, among arms that completed any."""
     seeds: dict[str, set[Any]] = defaultdict(set)
     for run in runs:
         settings = {key: value for key, value in (run.get("hyperparameters") or {}).items() if key != "seed"}
         arm = json.dumps([run.get("variant"), run.get("base"), settings], sort_keys=True, default=str)
-        seeds[arm] |= {run.get("seed")} if run.get("state") == "completed" else set()
+        if run.get("state") == "completed":
+            seeds[arm].add(run.get("seed"))
     return min((len(found) for found in seeds.values()), default=0)
 
 
@@ -132,13 +158,13 @@ def seed_limits(runs: list[Run]) -> str:
         return ""
     fewest = seeds_per_arm(runs)
     if fewest < 2:
-        how = "one seed" if fewest else "no completed run"
+        how = "With one seed" if fewest else "Without a completed run"
         return (
-            f"With {how} for some arm no claim about a recipe is possible: another seed may move a run by as much as "
-            "another recipe does. What is shown compares these checkpoints only."
+            f"{how} no claim about a recipe is possible: another seed may move a run as far as another "
+            "recipe does. What is shown compares these checkpoints only."
         )
     smallest = 2 / comb(2 * fewest, fewest)  # two-sided permutation test over run labels
     return (
-        f"With {fewest} seeds an arm, a test that permutes runs between two arms cannot give p below {smallest:.2g}; "
-        "several comparisons need correspondingly more seeds."
+        f"With {fewest} seeds an arm, a test that permutes runs between two arms cannot give p below "
+        f"{smallest:.2g}; several comparisons need correspondingly more seeds."
     )

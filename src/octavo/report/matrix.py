@@ -22,7 +22,7 @@ class Cell:
 
 
 class Losses:
-    """The `matrix` of results.json: mean loss of a row (a run id or `base:NAME`) on a held-out set, nats a token."""
+    """The `matrix` of results.json: loss of a row (run id or `base:NAME`) on a held-out set, nats a token."""
 
     def __init__(self, results: Mapping[str, Any]) -> None:
         matrix = results.get("matrix") or {}
@@ -47,7 +47,7 @@ class Losses:
 
 
 def _control_set(results: Mapping[str, Any], columns: list[str]) -> str | None:
-    """The set every run is measured on for comparison: the declared control's, else the variant named control."""
+    """The set on which runs are compared: the declared control's, else that of the variant named control."""
     study = results.get("study")
     evaluate = study.get("evaluate") if isinstance(study, Mapping) else None
     declared = (evaluate.get("comparisons") if isinstance(evaluate, Mapping) else None) or []
@@ -56,31 +56,29 @@ def _control_set(results: Mapping[str, Any], columns: list[str]) -> str | None:
 
 
 def heat_rows(losses: Losses, runs: list[Mapping[str, Any]]) -> list[tuple[str, list[Cell]]]:
-    """Rows of the heat table, bases last. Sets differ in text, so a cell is shaded by its difference to the base."""
+    """Rows of the heat table, bases last. Sets differ in text, so shades show the difference to the base."""
     known = {str(run.get("id")): run for run in runs}
     deltas = {
-        (row, column): losses.to_base(known[row], column)
+        (row, column): losses.to_base(known[row], column) if row in known else None
         for row in losses.rows
-        if row in known
         for column in losses.columns
     }
     widest = max((abs(delta) for delta in deltas.values() if delta is not None), default=0.0) or 1.0
-    ordered = sorted(losses.rows, key=lambda row: row.startswith(BASE_PREFIX))
-    return [
-        (row, [_cell(losses, known.get(row), row, column, deltas, widest) for column in losses.columns])
-        for row in ordered
-    ]
+    table = []
+    for row in sorted(losses.rows, key=lambda row: row.startswith(BASE_PREFIX)):
+        shades = {
+            column: None if (delta := deltas[row, column]) is None else delta / widest
+            for column in losses.columns
+        }
+        table.append(
+            (row, [_cell(losses, known.get(row), row, column, shades[column]) for column in losses.columns])
+        )
+    return table
 
 
-def _cell(
-    losses: Losses,
-    run: Mapping[str, Any] | None,
-    row: str,
-    column: str,
-    deltas: Mapping[tuple[str, str], float | None],
-    widest: float,
-) -> Cell:
-    delta = deltas.get((row, column))
-    own = run is not None and str(run.get("variant")) == column
+def _cell(losses: Losses, run: Mapping[str, Any] | None, row: str, column: str, shade: float | None) -> Cell:
+    delta = losses.to_base(run, column) if run is not None else None
+    loss = losses.value(row, column)
+    own = run is not None and loss is not None and str(run.get("variant")) == column
     note = f"{row} on {column}" + ("" if delta is None else f": {fixed(delta, sign=True)} to base")
-    return Cell(fixed(losses.value(row, column)), 0.0 if delta is None else delta / widest, own, note)
+    return Cell(fixed(loss), shade or 0.0, own, note)

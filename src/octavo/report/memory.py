@@ -11,7 +11,7 @@ from octavo.report.numbers import as_finite, size
 
 @dataclass(frozen=True)
 class Bar:
-    """A labelled amount and its share of the largest, in percent (0 where it was not measured: no bar is drawn)."""
+    """A labelled amount and its share of the largest, in percent; no bar is drawn at 0 or where unknown."""
 
     label: str
     text: str
@@ -31,7 +31,9 @@ def memory_bars(memory: Mapping[str, Any]) -> list[Bar]:
 
 def memory_words(memory: Mapping[str, Any]) -> str:
     """How far the prediction was off, and the share of the limit that was used."""
-    predicted, peak, limit = (_total(memory.get(key)) for key in ("predicted_bytes", "peak_bytes", "limit_bytes"))
+    predicted, peak, limit = (
+        _total(memory.get(key)) for key in ("predicted_bytes", "peak_bytes", "limit_bytes")
+    )
     parts = []
     if predicted and peak:
         off = 100 * (peak - predicted) / predicted
@@ -46,4 +48,6 @@ def _total(value: Any) -> float | None:
     if not isinstance(value, Mapping):
         return as_finite(value)
     parts = [as_finite(part) for part in value.values()]
-    return sum(part for part in parts if part is not None) if any(part is not None for part in parts) else None
+    return (
+        sum(part for part in parts if part is not None) if any(part is not None for part in parts) else None
+    )

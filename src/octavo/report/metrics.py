@@ -1,4 +1,4 @@
-"""Metrics files into curves, ours or written elsewhere: what was not finite, missing or zero stays just that."""
+"""Metrics files into curves, ours or others': what was not finite, missing or zero stays just that."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ HELDOUT_KEYS = ("heldout_loss", "eval_loss", "eval/loss")
 def read_metrics(path: Path | str) -> dict[str, Any]:
     """Read a metrics JSONL file into curves.
 
-    Returns `{"step", "tokens", "loss", "lr", "grad_norm", "seconds": lists of one length, "heldout": {"step",
-    "loss"}}`. A value is a float, None (null or absent), or "nan", "inf", "-inf"; `1e400` is "inf". `heldout` holds
-    the steps at which a held-out loss was logged. A step that is logged again (after a resume) replaces the first.
-    Raises InputError for a file that cannot be read, or a broken line before the last: the last may be cut short.
+    Returns lists of one length under "step", "tokens", "loss", "lr", "grad_norm" and "seconds", and
+    `"heldout": {"step", "loss"}` with the steps at which a held-out loss was logged. A value is a float,
+    None (null or absent), or "nan", "inf", "-inf"; `1e400` is "inf". A step that is logged again (after a
+    resume) replaces the first. Raises InputError for a file that cannot be read, or for a broken line
+    before the last: the last may be cut short.
     """
     rows = _by_step(_rows(Path(path)))
     curves: dict[str, Any] = {key: [] for key in KEYS}
     curves["heldout"] = {"step": [], "loss": []}
     for step, row in rows.items():
         curves["step"].append(step)
-        for key in KEYS:
+        for key, names in KEYS.items():
             if key != "step":
-                curves[key].append(canonical(_first(row, KEYS[key])))
+                curves[key].append(canonical(_first(row, names)))
         heldout = canonical(_first(row, HELDOUT_KEYS))
         if heldout is not None:
             curves["heldout"]["step"].append(step)
@@ -48,8 +49,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a metrics.jsonl of a run") from error
-    # Bytes, because a line may be cut inside a character; and lines end at \n only, as in all our JSONL files.
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); give a metrics.jsonl of a run"
+        ) from error
+    # Bytes, because a line may be cut inside a character; and lines end at \n only.
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     rows = []
     for number, line in lines:
@@ -63,14 +66,16 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
-        row = json.loads(line.decode("utf-8-sig"))  # json reads NaN, Infinity, and 1e400 as the floats they are
+        row = json.loads(
+            line.decode("utf-8-sig")
+        )  # json reads NaN, Infinity, and 1e400 as the floats they are
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
 
 
 def _by_step(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Rows by step; rows of one step are merged, as trainers log training and evaluation on lines of their own."""
+    """Rows by step; rows of one step are merged, as some trainers log training and evaluation apart."""
     found: dict[int, dict[str, Any]] = {}
     last = 0
     for row in rows:

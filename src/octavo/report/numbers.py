@@ -21,8 +21,8 @@ NOT_FINITE = {
 def as_float(value: Any) -> float | None:
     """Read a JSON value as a number.
 
-    Returns None for what is no number (null, text, true and false); the strings "nan", "inf" and "-inf", in any
-    case and also spelled out, become the floats they name. An integer past the range of a double is infinite.
+    Returns None for what is no number (null, text, true and false); the strings "nan", "inf" and "-inf",
+    in any case and also spelled out, are the floats they name. An integer past a double's range is infinite.
     """
     if isinstance(value, str):
         return NOT_FINITE.get(value.strip().lower())

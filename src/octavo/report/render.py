@@ -1,4 +1,4 @@
-"""results.json in, one HTML file out: it opens from disk, fetches nothing, and is the same for the same results."""
+"""results.json in, one HTML file out: it opens from disk, fetches nothing, and repeats byte for byte."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from markupsafe import Markup
 
 from octavo.errors import InputError
 from octavo.report import cards, memory
-from octavo.report.charts import curve_chart
+from octavo.report.curves import charts, panels
 from octavo.report.headline import headline
 from octavo.report.matrix import BASE_PREFIX, Losses, heat_rows
 from octavo.report.numbers import DASH, count, fixed
-from octavo.report.runs import Run, event_rows, run_rows, run_series, run_styles
-from octavo.report.series import Series, segments
+from octavo.report.runs import Run, event_rows, run_rows, run_styles
 
 if TYPE_CHECKING:
     from octavo.artifacts import Folder
 
 HERE = Path(__file__).parent
-MOST_PANELS = 24  # runs that get a panel of their own
 
 
 def write_report(folder: Folder) -> Path:
@@ -48,7 +46,7 @@ def write_report(folder: Folder) -> Path:
 
 
 def render(results: Mapping[str, Any]) -> str:
-    """Draw results (the keys of results.json; a missing section is left out or said to be missing) as HTML text."""
+    """Draw results (the keys of results.json; a missing section is left out or named as missing) as HTML."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -68,7 +66,9 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
     styles, legend = run_styles(runs)
     lead, sentences = headline(results, losses)
     common, differing = cards.split_common(
-        cards.side_by_side({str(run.get("id")): run.get("hyperparameters") or {} for run in runs})
+        cards.side_by_side(
+            {str(run.get("id")): run.get("hyperparameters") or {} for run in runs}, null="none"
+        )
     )
     evaluation = results.get("evaluation") or {}
     return {
@@ -81,8 +81,8 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "runs": run_rows(runs, losses, styles),
         "control": losses.control,
         "legend": legend,
-        "charts": _charts(runs, losses, styles),
-        "panels": _panels(runs, styles),
+        "charts": charts(runs, losses, styles),
+        "panels": panels(runs, styles),
         "columns": losses.columns,
         "heat": heat_rows(losses, runs),
         "generations": [_generation(entry, runs) for entry in evaluation.get("generations") or []],
@@ -132,59 +132,6 @@ def _criterion(entry: Mapping[str, Any]) -> dict[str, str]:
         "met": met,
         "evidence": DASH if evidence is None else str(evidence),
     }
-
-
-def _charts(runs: list[Run], losses: Losses, styles: Mapping[str, int]) -> list[tuple[str, str, Markup]]:
-    """(title, note, SVG) of the curves over all runs; a quantity that no run has is left out."""
-    wanted = (
-        ("loss", "Training loss", "nats a label token; moving mean over the faint raw values", {"smooth": True}),
-        ("heldout", "Held-out loss, own set", "nats a label token; the sets differ in text", {"points": True}),
-        ("grad_norm", "Gradient norm", "before clipping; moving mean over the faint raw values", {"smooth": True}),
-        ("lr", "Learning rate", "", {}),
-    )
-    charts = []
-    for key, title, note, options in wanted:
-        series = run_series(runs, styles, key)
-        if series:
-            shared = _shared(series) if key == "lr" else ""
-            svg = curve_chart(f"chart-{key}", series, f"{title} of every run over optimizer steps", **options)  # type: ignore[arg-type]
-            charts.append((title, note or shared, Markup(svg)))
-    return charts
-
-
-def _shared(series: list[Series]) -> str:
-    """Say when curves lie on top of each other, so that one visible line is not taken for one run."""
-    first = series[0]
-    same = all(
-        one.steps.shape == first.steps.shape
-        and (one.steps == first.steps).all()
-        and ((one.values == first.values) | ((one.values != one.values) & (first.values != first.values))).all()
-        for one in series
-    )
-    return "the same for all runs" if same and len(series) > 1 else "lines that coincide hide one another"
-
-
-def _panels(runs: list[Run], styles: Mapping[str, int]) -> list[tuple[str, str, Markup]]:
-    """(run, remark, SVG): the training loss of each run alone, the others grey behind it, on one scale."""
-    series = run_series(runs, styles, "loss")
-    if not 1 < len(series) <= MOST_PANELS:
-        return []
-    panels = []
-    for number, one in enumerate(series):
-        others = [other for other in series if other is not one]
-        svg = curve_chart(
-            f"panel-{number}", [one], f"Training loss of {one.label}", smooth=True, faint=others, frame=series,
-            small=True,
-        )  # fmt: skip
-        panels.append((one.label, _remark(one), Markup(svg)))
-    return panels
-
-
-def _remark(one: Series) -> str:
-    if one.marks:
-        step, _, kind = one.marks[0]
-        return f"{kind} at step {step:,.0f}"
-    return "with gaps" if len(segments(one.values)) > 1 else ""
 
 
 def _generation(entry: Mapping[str, Any], runs: list[Run]) -> tuple[str, list[tuple[str, str | None]]]:

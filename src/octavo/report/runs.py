@@ -24,7 +24,7 @@ class Key:
 
 
 def run_styles(runs: list[Run]) -> tuple[dict[str, int], list[Key]]:
-    """Style number of each run id, and the legend. Past eight runs a variant's runs share its style, if that helps."""
+    """Style number of each run id, and the legend; past eight runs those of a variant share its style."""
     variants = list(dict.fromkeys(str(run.get("variant")) for run in runs))
     by_variant = len(runs) > COLOURS and 1 < len(variants) < len(runs)
     labels = [str(run.get("variant") if by_variant else run.get("id")) for run in runs]

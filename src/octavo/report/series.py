@@ -1,4 +1,4 @@
-"""One run's curve made ready to be drawn: gaps stay gaps, smoothing never reaches over one, long curves are thinned."""
+"""A curve made ready to draw: gaps stay gaps, smoothing never reaches over one, long curves are thinned."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 
 from octavo.report.numbers import as_float
 
-MAX_POINTS = 600  # drawn per raw curve; more cannot be told apart at the width of a page and only swell the file
+MAX_POINTS = (
+    600  # drawn per raw curve; more cannot be told apart at the width of a page and only swell the file
+)
 
 
 @dataclass(frozen=True)
 class Series:
-    """A curve: `steps` and `values` are float arrays of one length [N]; where nothing was measured a value is NaN.
+    """A curve: `steps` and `values` are float arrays of one length [N]; what was not measured is NaN.
 
-    `marks` are stretches of steps at which the value was measured and was not finite: (first step, last step, name).
+    `marks` are stretches at which the value was measured and not finite: (first step, last step, name).
     """
 
     label: str
@@ -34,8 +36,10 @@ class Series:
 
 
 def make_series(label: str, style: int, steps: Sequence[Any], values: Sequence[Any]) -> Series:
-    """Build a series from lists as results.json holds them (numbers, null, "nan", "inf"); the shorter list rules."""
-    pairs = [(as_float(step), as_float(value)) for step, value in zip(steps or [], values or [], strict=False)]
+    """Build a series from lists of numbers, null, "nan" and "inf" as in results.json; the shorter rules."""
+    pairs = [
+        (as_float(step), as_float(value)) for step, value in zip(steps or [], values or [], strict=False)
+    ]
     pairs = [(step, value) for step, value in pairs if step is not None and math.isfinite(step)]
     finite = [math.nan if value is None or not math.isfinite(value) else value for _, value in pairs]
     return Series(
@@ -68,7 +72,8 @@ def segments(values: np.ndarray) -> list[slice]:
 def smoothed(values: np.ndarray) -> np.ndarray:
     """Centred moving mean over about a twentieth of the curve [N], inside each stretch without a gap.
 
-    At the ends the window shrinks on both sides alike, so the mean never leans to one side.
+    At the ends of a stretch the mean is over what the window still holds: a line that ends in one raw value
+    would show noise as a turn.
     """
     half = max(1, len(values) // 40)
     result = np.full_like(values, np.nan)
@@ -76,13 +81,13 @@ def smoothed(values: np.ndarray) -> np.ndarray:
         piece = values[part]
         total = np.concatenate([[0.0], np.cumsum(piece)])
         place = np.arange(len(piece))
-        reach = np.minimum(half, np.minimum(place, len(piece) - 1 - place))
-        result[part] = (total[place + reach + 1] - total[place - reach]) / (2 * reach + 1)
+        start, stop = np.maximum(place - half, 0), np.minimum(place + half + 1, len(piece))
+        result[part] = (total[stop] - total[start]) / (stop - start)
     return result
 
 
 def thinned(steps: np.ndarray, values: np.ndarray, limit: int = MAX_POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `limit` points of a curve [N]: the lowest and highest of every bin, so that spikes stay."""
+    """About `limit` points of a curve [N]: the lowest and highest of every bin, so that spikes stay."""
     if len(values) <= limit:
         return steps, values
     keep: list[int] = []
