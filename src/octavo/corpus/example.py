@@ -195,7 +195,7 @@ def check_sites(sites: list[Any], messages: list[Message], where: str) -> list[S
             ordered.append({"message": index, "start": start, "text": text, "role": str(site["role"])})
     except (KeyError, TypeError, ValueError, IndexError):
         raise InputError(
-            f"{where}: `sites` do not fit the text: each needs message, start, text and role, and the text must "
-            "stand in that message at that offset; leave `sites` out if the text was edited"
+            f"{where}: `sites` do not fit the text: each needs message, start, text and role, and the text "
+            "must stand in that message at that offset; leave `sites` out if the text was edited"
         ) from None
     return ordered

@@ -22,9 +22,9 @@ def canonical_messages(value: Any, where: str) -> list[dict[str, Any]]:
     """The turns of `value` in canonical form.
 
     Arguments:
-        value: a list of message objects, as chat APIs and data sets spell them: content as text or as a list of
-            text parts (joined without a separator), null or missing beside tool calls; arguments of calls as
-            an object or as JSON text.
+        value: a list of message objects, as chat APIs and data sets spell them: content as text or as a list
+            of text parts (joined without a separator), null or missing beside tool calls; arguments of calls
+            as an object or as JSON text.
         where: file and line, named in errors.
 
     Raises:

@@ -1,7 +1,7 @@
 """JSON as the standard defines it, with errors that name the place.
 
-Python's reader also takes NaN, numbers that overflow, doubled keys and halves of surrogate pairs; each of them
-would be lost or changed on the way to the model, so they are refused here.
+Python's reader also takes NaN, numbers that overflow, doubled keys and halves of surrogate pairs; each of
+them would be lost or changed on the way to the model, so they are refused here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JSONL files as people really have them.
 
-A line ends at `\\n` and nowhere else: U+2028, U+2029 and U+0085 are text. `\\r\\n`, empty lines, a byte-order mark
-at the start of the file and those left inside when files were glued together are fine.
+A line ends at `\\n` and nowhere else: U+2028, U+2029 and U+0085 are text. `\\r\\n`, empty lines, a byte-order
+mark at the start of the file and those left inside when files were glued together are fine.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ def _decode(line: bytes, where: str) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{where} is not UTF-8 (byte {line[error.start]:#04x} at {error.start + 1}); save the file as UTF-8"
-        ) from None
+        byte = f"byte {error.start + 1} is {line[error.start]:#04x}"
+        raise InputError(f"{where} is not UTF-8 ({byte}); save the file as UTF-8") from None
 
 
 def _rows(text: str, where: str) -> Iterator[tuple[Any, str]]:
