@@ -180,7 +180,7 @@ class PlainProgress(Board):
 def open_progress(stream: TextIO | None = None, quiet: bool = False) -> Progress:
     """The display that suits `stream` (default: stderr, so that stdout stays for results).
 
-    """All runs on one line: their states, the span of the losses, the time that is left."""
+    A terminal that can move its cursor gets live lines, others plain ones; NO_COLOR takes colours away.
     """
     if quiet:
         return Silent()
