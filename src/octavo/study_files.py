@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -58,43 +59,49 @@ def anchor_paths(data: Any, directory: Path, from_shell: set[KeyPath]) -> None:
     """Make the file paths in raw study data absolute, in place.
 
     A path in the file starts from the file's folder, one given with `--set` (`from_shell`: the keys set so)
-    from the working folder. Names of embedded and hub models stay as they are.
+    from the working folder. Names of embedded and hub models and of recipes stay as they are.
     """
-    if not isinstance(data, dict):
-        return
-    for path, holder, key in _path_places(data):
-        shell = any(path[: len(prefix)] == prefix for prefix in from_shell)
-        folder = Path.cwd() if shell else directory
-        value = holder[key]
-        if key == "model":
-            holder[key] = _anchor_model(value, folder)
-        elif value != "builtin" and not value.startswith("hf:"):
-            holder[key] = str(_join(folder, value))
+    for path, holder, key in list(_texts(data, ())):
+        anchor = _ANCHORS.get(".".join("*" if isinstance(part, int) else part for part in path))
+        if anchor is not None:
+            shell = any(path[: len(prefix)] == prefix for prefix in from_shell)
+            holder[key] = anchor(holder[key], Path.cwd() if shell else directory)
 
 
-def _path_places(data: dict[str, Any]) -> list[tuple[KeyPath, Any, Any]]:
-    """Where a study names files: (path, holder, key) of every text there."""
-    places: list[tuple[KeyPath, Any, Any]] = []
-    for section, key in (("bases", "model"), ("variants", "data")):
-        items = data.get(section)
-        for index, item in enumerate(items if isinstance(items, list) else []):
-            places.append(((section, index, key), item, key))
-    corpus = data.get("corpus")
-    places.append((("corpus", "source"), corpus, "source"))
-    sources = corpus.get("source") if isinstance(corpus, dict) else None
-    for index, item in enumerate(sources if isinstance(sources, list) else []):
-        places.append((("corpus", "source", index, "source"), item, "source"))
-    return [
-        place for place in places if isinstance(place[1], dict) and isinstance(place[1].get(place[2]), str)
-    ]
+def _texts(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any, Any]]:
+    """Every text in nested lists and mappings: its path, what holds it, and its key there."""
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        if isinstance(value, str):
+            yield (*path, key), data, key
+        else:
+            yield from _texts(value, (*path, key))
 
 
 def _anchor_model(model: str, folder: Path) -> str:
     """An absolute path for what is or must be a file or folder; a hub id or embedded name stays."""
     path = _join(folder, model)
     written_as_path = model.startswith((".", "~", "/")) or model.endswith(".gguf")
-    return str(path) if written_as_path or (path / "config.json").is_file() else model
+    return path if written_as_path or Path(path, "config.json").is_file() else model
 
 
-def _join(folder: Path, path: str) -> Path:
-    return Path(os.path.normpath(folder / Path(path).expanduser()))
+def _anchor_source(source: str, folder: Path) -> str:
+    return source if source == "builtin" or source.startswith("hf:") else _join(folder, source)
+
+
+def _anchor_recipe(recipe: str, folder: Path) -> str:
+    return _join(folder, recipe) if recipe.endswith(".py") else recipe
+
+
+def _join(folder: Path, path: str) -> str:
+    return os.path.normpath(folder / Path(path).expanduser())
+
+
+_ANCHORS: dict[str, Callable[[str, Path], str]] = {
+    "bases.*.model": _anchor_model,
+    "corpus.source": _anchor_source,
+    "corpus.source.*.source": _anchor_source,
+    "variants.*.data": lambda data, folder: _join(folder, data),
+    "variants.*.recipe": _anchor_recipe,
+    "variants.*.recipe.*": _anchor_recipe,
+}

@@ -1,0 +1,5 @@
+"""`python -m octavo` is the `octavo` program."""
+
+from octavo.cli import main
+
+main()

@@ -1,0 +1,257 @@
+"""The command line: one thin function a command; messages on stderr, figures on stdout.
+
+Heavy imports stand inside the functions, so that `octavo --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from octavo import __version__
+from octavo.errors import InputError, OctavoError
+
+if TYPE_CHECKING:
+    from octavo.study import Study
+
+EXIT_NOT_MET = 1
+EXIT_INPUT = 2
+EXIT_MACHINE = 3
+EXIT_INTERRUPTED = 130
+
+_DISK_ERRORS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EIO: "the disk failed",
+}
+
+
+class _Commands(TyperGroup):
+    """Turns the errors that a person can act on into one message and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (OctavoError, OSError, MemoryError, KeyboardInterrupt) as error:
+            outcome = _outcome(error)
+            if outcome is None:
+                raise
+            if ctx.params.get("debug"):
+                import traceback
+
+                traceback.print_exc()
+            message, code = outcome
+            typer.echo(f"octavo: {message}", err=True)
+            raise typer.Exit(code) from None
+
+
+def _outcome(error: BaseException) -> tuple[str, int] | None:
+    """The message and exit code of an error, None for one that is a fault of this program."""
+    if isinstance(error, OctavoError):
+        return str(error), error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted; the same command continues", EXIT_INTERRUPTED
+    if isinstance(error, MemoryError):
+        return "out of memory; set lanes.memory or a smaller train.batch_size", EXIT_MACHINE
+    if isinstance(error, PermissionError):
+        return f"{error.filename or error}: no permission; change it or choose another place", EXIT_INPUT
+    if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{_DISK_ERRORS[error.errno]}; then the same command continues", EXIT_MACHINE
+    return None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="octavo",
+    help="Train many LoRA variants of a small language model side by side over one frozen base, "
+    "and compare them honestly.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+StudyArgument = Annotated[str, typer.Argument(metavar="STUDY", help="A study file, or a ready study's name.")]
+StageArgument = Annotated[
+    str, typer.Argument(metavar="STUDY_OR_OUT", help="A study file, a ready study's name, or a study folder.")
+]
+OutOption = Annotated[Path, typer.Option("--out", help="The study folder: everything is written there.")]
+StageOut = Annotated[
+    Path | None, typer.Option("--out", help="The study folder; not needed where STUDY_OR_OUT is one.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. train.learning_rate=1e-3."),
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"octavo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _octavo(
+    version: Annotated[  # noqa: ARG001 (typer calls _version)
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,  # noqa: ARG001
+) -> None:
+    """Options before the command."""
+
+
+@app.command()
+def init(path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("study.yaml")) -> None:
+    """Write a commented study file to start from; it runs as it is."""
+    from octavo.artifacts import write_text_atomic
+    from octavo.study_files import ready_text
+
+    if path.exists():
+        raise InputError(f"{path}: is there already; name another file")
+    write_text_atomic(path, ready_text("start"))
+    typer.echo(f"wrote {path}; run it with: octavo run {path} --out out/start", err=True)
+
+
+@app.command()
+def demo(out: OutOption = Path("out/demo")) -> None:
+    """Train the eight demo variants on the embedded model; minutes on two CPU cores."""
+    _run("demo", out, [])
+
+
+@app.command()
+def run(study: StudyArgument, out: OutOption, settings: SetOption = None) -> None:
+    """Do a whole study: data, training, evaluation, report. The same command continues after a stop."""
+    _run(study, out, settings or [])
+
+
+@app.command()
+def data(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
+    """Make the datasets and their quality cards only."""
+    _stage("stage_data", study, out, settings)
+
+
+@app.command()
+def train(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
+    """Train only, on the datasets that are there."""
+    from octavo.artifacts import Folder
+    from octavo.ledger import Ledger
+
+    folder = _stage("stage_train", study, out, settings)
+    rows = Ledger(Folder(folder).ledger).rows()
+    for row in rows:
+        typer.echo(f"{row['run']}\t{row['state']}")
+    _leave_unless(all(row["state"] == "completed" for row in rows))
+
+
+@app.command()
+def evaluate(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
+    """Measure the trained adapters only."""
+    _stage("stage_evaluate", study, out, settings)
+
+
+@app.command()
+def report(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
+    """Draw report.html from results.json only."""
+    _stage("stage_report", study, out, settings)
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="An adapter folder, a .safetensors file or a study folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Count NaN and Inf in saved weights, and tell whether each adapter moved; exit code 1 if one is bad."""
+    from octavo.artifacts import json_safe
+    from octavo.vitals.check import check_adapter
+
+    found = check_adapter(path)
+    if as_json:
+        typer.echo(json.dumps(json_safe(found.to_json()), ensure_ascii=False, allow_nan=False))
+    else:
+        typer.echo(found.to_text())
+    _leave_unless(found.healthy)
+
+
+@app.command()
+def recipes() -> None:
+    """List the recipes that a variant can name."""
+    from octavo.corpus.recipes import get_recipe, recipe_names
+
+    for name in recipe_names():
+        typer.echo(f"{name:<18} {get_recipe(name).description}")
+
+
+@app.command()
+def base(
+    model: Annotated[str, typer.Argument(metavar="NAME", help="An embedded model, folder, hub id or .gguf.")],
+) -> None:
+    """Print the folder of a base model, made if need be; plain transformers loads it."""
+    from octavo.models.resolve import resolve_base
+    from octavo.study import Base
+
+    typer.echo(resolve_base(Base(name="base", model=model), Path.cwd()).folder)
+
+
+def _run(study: str, out: Path, settings: list[str]) -> None:
+    from octavo import pipeline
+    from octavo.progress import open_progress
+
+    loaded = _load(study, settings)
+    with open_progress() as progress:
+        results = pipeline.run(loaded, out, progress)
+    for row in results["runs"]:
+        typer.echo("\t".join([row["id"], row["state"], _figure(row.get("heldout_loss"))]))
+    unmet = [item["name"] for item in results.get("criteria") or [] if item["met"] is False]
+    if unmet:
+        typer.echo(f"octavo: criteria not met: {', '.join(unmet)}", err=True)
+    _leave_unless(not unmet and all(row["state"] == "completed" for row in results["runs"]))
+
+
+def _stage(name: str, study: str, out: Path | None, settings: list[str] | None) -> Path:
+    """Run one stage of the pipeline. **Returns** the study folder."""
+    from octavo import pipeline
+    from octavo.progress import open_progress
+
+    if out is None:
+        if not (Path(study) / "study.yaml").is_file():
+            raise InputError(f"{study}: is no study folder; say with --out where the study's files are")
+        out = Path(study)
+    loaded = _load(study, settings or [])
+    with open_progress() as progress:
+        getattr(pipeline, name)(loaded, out, progress)
+    return out
+
+
+def _load(study: str, settings: list[str]) -> Study:
+    from octavo.study import Study
+
+    loaded = Study.load(study, settings)
+    for note in loaded.notes:
+        typer.echo(f"octavo: {note}", err=True)
+    return loaded
+
+
+def _figure(value: Any) -> str:
+    return "-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _leave_unless(good: bool) -> None:
+    if not good:
+        raise typer.Exit(EXIT_NOT_MET)
+
+
+def main() -> None:
+    """The `octavo` program."""
+    app(prog_name="octavo")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
