@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import errno
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -36,7 +34,7 @@ _DISK_ERRORS = {
 class _Commands(TyperGroup):
     """Turns the errors that a person can act on into one message and an exit code."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except (OctavoError, OSError, MemoryError, KeyboardInterrupt) as error:
@@ -100,10 +98,10 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _octavo(
-    version: Annotated[  # noqa: ARG001 (typer calls _version)
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,  # noqa: ARG001
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
 ) -> None:
     """Options before the command."""
 
@@ -254,4 +252,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

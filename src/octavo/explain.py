@@ -63,9 +63,9 @@ def moved(path: Path, base: Path, strip: Path) -> Path:
     return (*base, *path[len(strip) :]) if path[: len(strip)] == strip else base
 
 
-def nearest(word: str, candidates: Iterable[str]) -> str | None:
+def nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The candidate a person most likely meant by `word`, None if none is like it."""
-    found = difflib.get_close_matches(word, list(candidates), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word, list(candidates), n=1, cutoff=cutoff)
     return found[0] if found else None
 
 
@@ -81,9 +81,11 @@ def nearest_key(path: Path, known: list[str]) -> str | None:
     direct = {name: key for name, key in siblings.items() if "." not in name}
     if match := nearest(word, direct):
         return direct[match]
-    for group in (siblings, {key: key for key in known}):
-        last = {key.rsplit(".", 1)[-1]: key for key in reversed(list(group.values()))}
-        if match := nearest(word.rsplit(".", 1)[-1], last):
+    word = word.rsplit(".", 1)[-1]
+    for group in (siblings.values(), known):
+        last = {key.rsplit(".", 1)[-1]: key for key in reversed(list(group))}
+        longer = [name for name in last if name.startswith(f"{word}_")]  # warmup: warmup_steps
+        if match := nearest(word, last, cutoff=0.8) or next(iter(longer), None):
             return last[match]
     return None
 
