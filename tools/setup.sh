@@ -51,14 +51,14 @@ elif [ ! -e $chosen ] && folder=$(outside_torch) && [ -n "$folder" ]; then
     echo "setup: using the torch in $folder"
 fi
 
-requirement=$(cat $chosen 2>/dev/null || grep '^torch==' constraints.txt)
-case "$([ -n "${TORCH:-}" ] || installed_torch)" in
-    *+cu* | *+rocm* | *+xpu*) echo "setup: keeping torch $(installed_torch)" ;;
-    *) [ -e "$pth" ] || $venv/bin/python -m pip install "$requirement" ;;
-esac
-
 constraints=$(mktemp)
 trap 'rm -f "$constraints"' EXIT
 grep -v '^torch==' constraints.txt > "$constraints"
+
+requirement=$(cat $chosen 2>/dev/null || grep '^torch==' constraints.txt)
+case "${TORCH:-$(installed_torch)}" in
+    [0-9]*+cu* | [0-9]*+rocm* | [0-9]*+xpu*) echo "setup: keeping torch $(installed_torch)" ;;
+    *) [ -e "$pth" ] || $venv/bin/python -m pip install -c "$constraints" "$requirement" ;;
+esac
 echo "torch==$(installed_torch)" >> "$constraints"
 $venv/bin/python -m pip install -c "$constraints" -e '.[dev]'
