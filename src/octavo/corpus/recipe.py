@@ -52,7 +52,6 @@ class Recipe:
         leaves: why the recipe leaves this example as it is, or None; counted on the quality card.
         places: the sites that the recipe draws from; None for a recipe without sites. Its option `density`
             is the share of them that get a symbol.
-        roles: the roles of the symbols that it puts in.
     """
 
     name: str
@@ -62,7 +61,6 @@ class Recipe:
     undo: Callable[[Example, dict[str, Any]], Example] | None = lambda example, _options: example
     leaves: Callable[[Example, dict[str, Any]], str | None] = lambda _example, _options: None
     places: Callable[[Example, dict[str, Any]], list[Place]] | None = None
-    roles: frozenset[str] = frozenset()
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """All options with their values, those it does not know left out.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from octavo.corpus.example import Example
@@ -17,7 +17,6 @@ def symbol_recipe(
     name: str,
     description: str,
     choice: Choice,
-    roles: Iterable[str],
     stream: str = "glyphs",
     sentences_only: bool = False,
 ) -> Recipe:
@@ -26,7 +25,6 @@ def symbol_recipe(
     Arguments:
         name, description: of the recipe.
         choice: which symbol goes to a place, and the role it is recorded with.
-        roles: all roles that `choice` may name.
         stream: recipes with the same stream draw the same sites of an example.
         sentences_only: ends of sentences alone, not of clauses or connectives.
     """
@@ -51,5 +49,4 @@ def symbol_recipe(
         },
         leaves=leaves,
         places=found,
-        roles=frozenset(roles),
     )

@@ -63,6 +63,32 @@ def get_recipe(name: str, folder: Path | None = None) -> Recipe:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One recipe of a chain at work: its settings, the example it got and the one it made."""
+
+    recipe: Recipe
+    settings: Mapping[str, Any]
+    before: Example
+    after: Example
+
+    @property
+    def left(self) -> str | None:
+        """Why the recipe left the example as it was, or None."""
+        reason = self.recipe.leaves(self.before, dict(self.settings))
+        return reason and f"{self.recipe.name}: {reason}"
+
+    @property
+    def sites(self) -> int:
+        """Sites that the recipe could draw from."""
+        return len(self.recipe.places(self.before, dict(self.settings))) if self.recipe.places else 0
+
+    @property
+    def symbols(self) -> int:
+        """Symbols that it put in."""
+        return len(self.after.sites) - len(self.before.sites)
+
+
+@dataclass(frozen=True)
 class Chain:
     """Recipes applied one after the other, each with the options that it knows."""
 
@@ -71,20 +97,28 @@ class Chain:
     seed: int
 
     def apply(self, example: Example) -> Example:
-        """The variant's example, made from the source's.
+        """The variant's example, made from the source's; raises as `steps`."""
+        return self.steps(example)[-1].after
+
+    def steps(self, example: Example) -> list[Step]:
+        """What each recipe of the chain did, from the source's example cleared of symbols on.
 
         Raises:
             InputError: a recipe failed or made no proper example; names recipe and example.
         """
-        made = clear_symbols(example)
+        made: list[Step] = []
+        before = clear_symbols(example)
         for recipe in self.recipes:
+            settings = recipe.settings(self.options)
             try:
-                made = recipe.apply(made, self.seed, self.options)
+                after = recipe.function(before, self.seed, settings)
             except InputError:
                 raise
             except Exception as error:
                 what = f"{type(error).__name__}: {error}"
                 raise InputError(f"recipe {recipe.name} failed on example {example.id}: {what}") from error
+            made.append(Step(recipe, settings, before, after))
+            before = after
         return made
 
     def undo(self, example: Example) -> Example | None:
@@ -95,11 +129,6 @@ class Chain:
                 return None
             bare = recipe.undo(bare, recipe.settings(self.options))
         return bare
-
-    def left(self, example: Example) -> list[str]:
-        """Why recipes leave the (cleared) example as it is, if they do."""
-        reasons = ((recipe, recipe.leaves(example, recipe.settings(self.options))) for recipe in self.recipes)
-        return [f"{recipe.name}: {reason}" for recipe, reason in reasons if reason]
 
 
 def build_chain(

@@ -7,5 +7,4 @@ RECIPE = symbol_recipe(
     name="glyphs",
     description="glyphs at a share of clause ends, sentence ends and connectives, by role",
     choice=lambda _seed, _example, place: (GLYPHS[place.site.role], place.site.role),
-    roles=GLYPHS,
 )

@@ -7,5 +7,4 @@ RECIPE = symbol_recipe(
     name="placebo_neutral",
     description="as glyphs, with neutral symbols of the same token length",
     choice=lambda _seed, _example, place: (NEUTRAL[place.site.role], place.site.role),
-    roles=NEUTRAL,
 )

@@ -16,5 +16,4 @@ RECIPE = symbol_recipe(
     name="placebo_shuffled",
     description="as glyphs, the glyphs drawn at random instead of by role",
     choice=_choice,
-    roles=GLYPHS,
 )

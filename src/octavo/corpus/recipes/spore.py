@@ -16,7 +16,6 @@ RECIPE = symbol_recipe(
     name="spore",
     description="an emoji at sentence ends, never spoken of",
     choice=_choice,
-    roles=[EMOJI_ROLE],
     stream="spore",
     sentences_only=True,
 )

@@ -86,7 +86,7 @@ class Share:
 
 def open_shares(
     sources: Sequence[tuple[str, float]],
-    kinds: Mapping[str, float],
+    kinds: Mapping[Any, float],
     counts: Mapping[str, int],
     seed: int,
     fields: Mapping[str, str] | None = None,
@@ -135,7 +135,7 @@ def source_fingerprint(source: str) -> str:
 def _share(
     name: str,
     counts: Mapping[str, int],
-    kinds: Mapping[str, float],
+    kinds: Mapping[Any, float],
     seed: int,
     fields: Mapping[str, str] | None,
 ) -> Share:
@@ -147,7 +147,7 @@ def _share(
     )
 
 
-def _builtin_candidates(kinds: Mapping[str, float], seed: int, side: str, sides: Sides) -> Iterator[Example]:
+def _builtin_candidates(kinds: Mapping[Any, float], seed: int, side: str, sides: Sides) -> Iterator[Example]:
     from octavo.corpus.builtin import stream
 
     return (example for example in stream(kinds, seed, side) if sides.admits(example, side))

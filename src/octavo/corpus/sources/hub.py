@@ -29,8 +29,8 @@ def read_hub_rows(spec: str) -> Iterator[tuple[dict[str, Any], str]]:
     except Exception as error:  # the library raises its own, the network's and the file system's errors
         what = " ".join(str(error).split())[:300]
         raise InputError(
-            f"{spec} cannot be loaded ({type(error).__name__}: {what}); check name, configuration and split, and "
-            "the network, or save the rows as JSONL and name that file"
+            f"{spec} cannot be loaded ({type(error).__name__}: {what}); check name, configuration and split, "
+            "and the network, or save the rows as JSONL and name that file"
         ) from None
     for number, row in enumerate(rows):
         yield row, f"{spec} row {number}"

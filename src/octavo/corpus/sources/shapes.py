@@ -9,7 +9,7 @@ message of the role "text", which is learned whole. Beside each, `id`, `system`,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from octavo.corpus.example import Example
@@ -68,7 +68,7 @@ def example_from_row(row: Any, where: str, fallback_id: str, fields: dict[str, s
     return Example.from_json({**beside, **made}, where, fallback_id)
 
 
-def check_fields(fields: dict[str, str] | None) -> None:
+def check_fields(fields: Mapping[str, str] | None) -> None:
     """Refuse a mapping whose left side is no name that Octavo reads.
 
     Raises:

@@ -25,7 +25,7 @@ def conversation_key(example: Example) -> bytes:
 
 
 class Sides:
-    """Which conversations have gone to training and which to the held-out part, over all sources of a study."""
+    """Which conversations went to training and which to the held-out part, over all sources of a study."""
 
     def __init__(self) -> None:
         self._side_of: dict[bytes, str] = {}
