@@ -121,7 +121,7 @@ class AdapterBank:
             compute_b_KOR=self._views(self.compute_KP, place)[1],
         )
         if self.grad_KP is not None:
-            site.a_KRI.grad, site.b_KOR.grad = self._views(self.grad_KP, place)
+            site.grad_a_KRI, site.grad_b_KOR = self._views(self.grad_KP, place)
         parent, _, leaf = place.name.rpartition(".")
         setattr(self.model.get_submodule(parent), leaf, LaneLinear(layer, site))
         return site

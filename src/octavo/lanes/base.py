@@ -46,7 +46,9 @@ class BaseModel:
     def hidden(self, pack: Pack) -> Tensor:
         """Last hidden states of a pack, [T, width]; gradients flow to the installed adapters."""
         with use_pack(pack):
-            out = self.decoder(input_ids=pack.ids_T[None], position_ids=pack.positions_T[None], use_cache=False)
+            out = self.decoder(
+                input_ids=pack.ids_T[None], position_ids=pack.positions_T[None], use_cache=False
+            )
         return out.last_hidden_state[0]
 
     def head(self, hidden_NH: Tensor) -> Tensor:
@@ -96,6 +98,7 @@ class BaseModel:
             gap = float((rows - alone).abs().max() / alone.abs().max().clamp_min(1e-12))
             if not gap <= TOLERANCE.get(self.dtype, 1e-2):
                 raise InputError(
-                    f"{type(self.model).__name__}: packed sequences do not get the logits that each has alone (largest gap "
-                    f"{gap:.2g} of the largest logit). Its attention is not one that lanes can take over; choose another base."
+                    f"{type(self.model).__name__}: packed sequences do not get the logits that each has alone "
+                    f"(largest gap {gap:.2g} of the largest logit). Its attention is not one that lanes can take "
+                    "over; choose another base."
                 )

@@ -2,7 +2,7 @@
 
 A mask that comes from a shared random stream changes when a micro-step is split or a neighbour leaves. Here every
 bit is a hash of its place, made of integer operations only, so that it is the same on every device and in every cut.
-The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood 2014) with arithmetic shifts, which keep it invertible.
+The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 One 64-bit hash serves four features, 16 bits each: the rate is exact to 2**-17.
 """
 
@@ -44,17 +44,21 @@ def _mix_int(value: int) -> int:
     return value ^ (value >> 31)
 
 
+def _fold(x: Tensor, bits: int) -> Tensor:
+    """x ^ (x >> bits), in place; torch shifts signed numbers arithmetically, so what it shifts in is masked off."""
+    return x.bitwise_xor_((x >> bits).bitwise_and_((1 << (64 - bits)) - 1))
+
+
 def _mix(x: Tensor) -> Tensor:
-    x = x ^ (x >> 30)
-    x = x * _signed(_MULTIPLIERS[0])
-    x = x ^ (x >> 27)
-    x = x * _signed(_MULTIPLIERS[1])
-    return x ^ (x >> 31)
+    x = _fold(x.clone(), 30).mul_(_signed(_MULTIPLIERS[0]))
+    return _fold(_fold(x, 27).mul_(_signed(_MULTIPLIERS[1])), 31)
 
 
 def row_keys(sequence_keys: Sequence[int], lengths: Sequence[int]) -> Tensor:
     """Key of every row of a pack from its sequence's key and its position: int64 [T]."""
-    keys_T = torch.tensor(list(sequence_keys), dtype=torch.int64).repeat_interleave(torch.tensor(list(lengths)))
+    keys_T = torch.tensor(list(sequence_keys), dtype=torch.int64).repeat_interleave(
+        torch.tensor(list(lengths))
+    )
     positions_T = torch.cat([torch.arange(1, n + 1) for n in lengths])
     return _mix(keys_T + positions_T * _signed(_GOLDEN))
 
@@ -91,8 +95,6 @@ def keep_mask(row_key_T: Tensor, module_key: int, features: int, rate: float) ->
     """
     rows_T = _mix(row_key_T ^ module_key)
     bits = rows_T[:, None] + _column_keys(features, row_key_T.device)[None, :]
-    bits.bitwise_xor_(bits >> 32)
-    bits.mul_(_signed(_MULTIPLIERS[0]))
-    bits.bitwise_xor_(bits >> 29)
+    _fold(_fold(bits, 32).mul_(_signed(_MULTIPLIERS[0])), 29)
     threshold = round(rate * (1 << 16)) - (1 << 15)
     return bits.view(torch.int16)[:, :features] >= threshold

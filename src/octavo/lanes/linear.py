@@ -29,6 +29,8 @@ class Site:
         scales: the factor of each lane, None where the lane has no adapter here.
         rates: dropout of each lane.
         compute_a_KRI, compute_b_KOR: the parameters in the dtype of the activations.
+        grad_a_KRI, grad_b_KOR: where the backward pass adds the gradients, views of the lanes' flat storage. None:
+            they are handed to autograd (which warns of views that are not dense, and makes a zero tensor each time).
     """
 
     name: str
@@ -39,6 +41,8 @@ class Site:
     rates: list[float]
     compute_a_KRI: Tensor
     compute_b_KOR: Tensor
+    grad_a_KRI: Tensor | None = None
+    grad_b_KOR: Tensor | None = None
 
 
 class LaneLinear(nn.Module):
@@ -74,8 +78,15 @@ class LaneDelta(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, out: Tensor, x: Tensor, a_KRI: Tensor, b_KOR: Tensor, site: Site, pack: Pack
+        ctx: Any,
+        out: Tensor,
+        x: Tensor,
+        a_KRI: Tensor,
+        b_KOR: Tensor,
+        site: Site,
+        pack: Pack,  # noqa: ARG004
     ) -> Tensor:
+        """Base output with the adapters' added, in the same memory."""
         out_TO, x_TI = out.view(-1, out.shape[-1]), x.reshape(-1, x.shape[-1])
         h_TR = x_TI.new_empty(x_TI.shape[0], a_KRI.shape[1])
         for block in pack.blocks:
@@ -98,12 +109,14 @@ class LaneDelta(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients to base output and input; those of the matrices go to the site's sinks."""
         (dy,) = grads
         dy_TO = dy.reshape(-1, dy.shape[-1])
         x_TI, h_TR, a_KRI, b_KOR = ctx.saved_tensors
         pack, site = ctx.pack, ctx.site
-        da_KRI = torch.zeros_like(a_KRI, dtype=ctx.parameter_dtype)
-        db_KOR = torch.zeros_like(b_KOR, dtype=ctx.parameter_dtype)
+        sink_a, sink_b = site.grad_a_KRI, site.grad_b_KOR
+        da_KRI = torch.zeros_like(a_KRI, dtype=ctx.parameter_dtype) if sink_a is None else sink_a
+        db_KOR = torch.zeros_like(b_KOR, dtype=ctx.parameter_dtype) if sink_b is None else sink_b
         needs_dx = ctx.needs_input_grad[1]
         dx_TI = torch.zeros_like(x_TI) if needs_dx else None
         for block in pack.blocks:
@@ -120,11 +133,12 @@ class LaneDelta(torch.autograd.Function):
                 scale = scale / (1.0 - rate)
             dh = dy_k @ b_KOR[lane]
             dh *= scale
-            da_KRI[lane] = dh.t() @ x
-            db_KOR[lane] = (dy_k.t() @ h_TR[rows]).mul_(scale)
+            da_KRI[lane].add_(dh.t() @ x)
+            db_KOR[lane].add_(dy_k.t() @ h_TR[rows], alpha=scale)
             if dx_TI is not None:
                 dx = torch.mm(dh, a_KRI[lane], out=dx_TI[rows])
                 if keep is not None:
                     dx.mul_(keep)
         dx_full = None if dx_TI is None else dx_TI.view(ctx.x_shape)
-        return dy, dx_full, da_KRI, db_KOR, None, None
+        to_autograd = (da_KRI if sink_a is None else None, db_KOR if sink_b is None else None)
+        return dy, dx_full, *to_autograd, None, None

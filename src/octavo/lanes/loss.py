@@ -36,8 +36,8 @@ def head_loss(
     """
     losses = []
     grads = []
-    for rows in torch.arange(len(target_N), device=target_N.device).split(chunk):
-        part = slice(int(rows[0]), int(rows[-1]) + 1)
+    for start in range(0, len(target_N), chunk):
+        part = slice(start, min(start + chunk, len(target_N)))
         hidden = hidden_NH[part].detach()
         with torch.set_grad_enabled(weight_N is not None):
             if weight_N is not None:
@@ -50,7 +50,7 @@ def head_loss(
         if weight_N is None:
             continue
         share = torch.exp(scores - log_z[:, None])
-        share.scatter_add_(1, target_N[part, None], share.new_full((len(rows), 1), -1.0))
+        share.scatter_add_(1, target_N[part, None], share.new_full((len(scores), 1), -1.0))
         share.mul_(weight_N[part, None])
         (grad,) = torch.autograd.grad(logits, hidden, share.to(logits.dtype))
         grads.append(grad)

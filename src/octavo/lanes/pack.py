@@ -27,6 +27,7 @@ class Sample:
         labels: for each position, whether that token is a target; the first cannot be (nothing precedes it).
         weight: factor of every target's loss (a training window: one over its label tokens).
         key: 64-bit key of the dropout stream of this sequence at this step.
+        start: position of the first id (generation goes on where a cache ends).
     """
 
     lane: int
@@ -34,6 +35,7 @@ class Sample:
     labels: Sequence[bool]
     weight: float = 1.0
     key: int = 0
+    start: int = 0
 
     @property
     def targets(self) -> list[int]:
@@ -121,7 +123,7 @@ def build_pack(samples: Sequence[Sample], device: torch.device | str, with_dropo
         weights += [sample.weight] * len(places)
         owners += [number] * len(places)
         start += lengths[number]
-    positions_T = torch.cat([torch.arange(n) for n in lengths])
+    positions_T = torch.cat([torch.arange(s.start, s.start + len(s.ids)) for s in chosen])
     keys = row_keys([s.key for s in chosen], lengths) if with_dropout else None
     return Pack(
         ids_T=torch.tensor([i for s in chosen for i in s.ids], device=device),

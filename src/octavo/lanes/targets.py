@@ -77,7 +77,7 @@ def _matches(name: str, target: str) -> bool:
 def _no_such_layer(target: str, layers: dict[str, nn.Module]) -> str:
     kinds = sorted({name.rsplit(".", 1)[-1] for name in layers})
     near = difflib.get_close_matches(target, [*kinds, *PRESETS], n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
+    hint = f"; did you mean '{near[0]}'?" if near else "."
     return (
         f"train.lora.targets: '{target}' matches no linear layer of this model{hint} "
         f"There are: {', '.join(kinds) or 'none'} (or {', '.join(PRESETS)})."

@@ -91,7 +91,10 @@ class LaneEngine:
         return sums.index_add_(0, lane_N, (losses_N * pack.weight_N).double())
 
     def run(
-        self, micro_steps: Sequence[Sequence[Sample]], learning_rates: Sequence[float], may_step: Sequence[bool]
+        self,
+        micro_steps: Sequence[Sequence[Sample]],
+        learning_rates: Sequence[float],
+        may_step: Sequence[bool],
     ) -> WindowResult:
         """One window: all micro-steps, then a step of every lane that may and whose values are finite.
 

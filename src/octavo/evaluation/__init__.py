@@ -1,0 +1,1 @@
+"""Evaluation: suites of items, answered by all runs and the base in one pass over the lanes."""

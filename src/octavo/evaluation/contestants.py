@@ -1,0 +1,52 @@
+"""Who answers: the finished runs of one base and the base itself, each in a lane of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from octavo.errors import InputError
+from octavo.lanes.adapters import AdapterBank
+from octavo.lanes.base import BaseModel
+from octavo.lanes.peft_io import load_adapter, nonfinite_count
+
+
+class Contestants:
+    """Adapters loaded into lanes; the last lane has none and answers as the base.
+
+    Arguments:
+        base: the frozen model.
+        base_name: how the base is called in results: `base:<name>`.
+        adapters: (name, folder) of each finished run.
+
+    Attributes:
+        lanes: {name: lane}, the base's `base:<name>` included.
+
+    Raises:
+        InputError: an adapter is not finite, cannot be read, or is of another base.
+    """
+
+    def __init__(self, base: BaseModel, base_name: str, adapters: Sequence[tuple[str, Path]]) -> None:
+        self.base = base
+        self.base_key = f"base:{base_name}"
+        self.lanes = {name: lane for lane, (name, _) in enumerate(adapters)} | {self.base_key: len(adapters)}
+        loaded = [load_adapter(folder, base.model) for _, folder in adapters]
+        for (name, folder), (_, matrices) in zip(adapters, loaded, strict=True):
+            if bad := nonfinite_count(matrices):
+                raise InputError(
+                    f"{folder}: {bad} numbers of the adapter '{name}' are not finite; train it again"
+                )
+        self.bank: AdapterBank | None = None
+        if loaded:
+            wanted = {n for spec, _ in loaded for n in spec.targets}
+            targets = [n for n, _ in base.model.named_modules() if n in wanted]
+            rank = max(spec.rank for spec, _ in loaded)
+            self.bank = AdapterBank(base.model, targets, len(loaded) + 1, rank, trainable=False)
+            for lane, (spec, matrices) in enumerate(loaded):
+                self.bank.occupy(lane, spec)
+                self.bank.write(lane, matrices)
+
+    def close(self) -> None:
+        """Take the adapters off the model."""
+        if self.bank is not None:
+            self.bank.remove()

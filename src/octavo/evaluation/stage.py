@@ -1,0 +1,110 @@
+"""The evaluation stage: adapters and held-out data in, one JSON line an item and run out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from octavo.artifacts import Folder, json_safe, write_text_atomic
+from octavo.corpus.example import load_examples
+from octavo.errors import InputError
+from octavo.evaluation import generations, heldout
+from octavo.evaluation.contestants import Contestants
+from octavo.expand import Run
+from octavo.lanes.base import BaseModel
+from octavo.ledger import Ledger
+from octavo.models.load import load_model
+from octavo.models.resolve import BaseSource
+from octavo.progress import Progress
+from octavo.settings import Base
+from octavo.study import Study
+from octavo.training.device import pick_device, pick_dtype
+from octavo.training.stage import read_plans
+
+
+def control_of(study: Study) -> str | None:
+    """The variant that others are set against: the one whose recipe is `control`, else None."""
+    for variant in study.variants:
+        if variant.recipe == ["control"]:
+            return variant.name
+    return None
+
+
+def evaluate(
+    study: Study, folder: Folder, sources: dict[str, BaseSource], encoders: dict[str, Any], progress: Progress
+) -> None:
+    """Score every completed run and every base; writes evaluation/<suite>.jsonl.
+
+    Raises:
+        InputError: nothing has been trained yet.
+    """
+    with Ledger(folder.ledger) as ledger:
+        states = {row["run"]: row["state"] for row in ledger.rows()}
+    runs = study.expand()
+    if missing := [run.id for run in runs if run.id not in states]:
+        raise InputError(f"{folder.out}: run '{missing[0]}' has not been trained; run `octavo train` first")
+    lines: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
+    for base in study.bases:
+        chosen = [run for run in runs if run.base == base.name]
+        if chosen:
+            done = [run for run in chosen if states[run.id] == "completed"]
+            for suite, rows in _evaluate_base(
+                study, base, chosen, done, folder, sources[base.name], encoders[base.name], progress
+            ).items():
+                lines[suite] += rows
+    for suite, rows in lines.items():
+        text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in rows)
+        write_text_atomic(folder.evaluation(suite), text)
+
+
+def _evaluate_base(
+    study: Study,
+    base: Base,
+    runs: Sequence[Run],
+    done: Sequence[Run],
+    folder: Folder,
+    source: BaseSource,
+    encoder: Any,
+    progress: Progress,
+) -> dict[str, list[dict[str, Any]]]:
+    progress.stage(f"evaluating {len(done)} runs and {base.name} itself")
+    device = pick_device()
+    model = BaseModel(load_model(source, pick_dtype(base.dtype, device)).to(device))
+    contestants = Contestants(model, base.name, [(run.id, folder.adapter(run.id)) for run in done])
+    budget = int(read_plans(folder)[base.name]["micro_step_tokens"])
+    try:
+        pairs = _assign(study, runs, done, folder, encoder, contestants.base_key)
+        rows = list(heldout.score_items(contestants, pairs, budget))
+        said: list[dict[str, Any]] = []
+        if study.evaluate.generations:
+            control = control_of(study) or runs[0].variant
+            examples = load_examples(folder.data(control) / "heldout.jsonl")
+            picked = generations.pick_prompts(examples, study.evaluate.generations)
+            said = generations.answer_prompts(contestants, picked, encoder)
+    finally:
+        contestants.close()
+    return {heldout.NAME: rows, generations.NAME: said}
+
+
+def _assign(
+    study: Study, runs: Sequence[Run], done: Sequence[Run], folder: Folder, encoder: Any, base_key: str
+) -> list[tuple[str, heldout.HeldoutItem]]:
+    """Who reads what: each run its own set and the control's, the base all sets; pairs of an item together."""
+    control = control_of(study)
+    readers: dict[tuple[str, int], list[str]] = {(run.variant, run.train.max_length): [] for run in runs}
+    for run in done:
+        length = run.train.max_length
+        for variant in dict.fromkeys([run.variant, control or run.variant]):
+            readers.setdefault((variant, length), []).append(run.id)
+    met: set[str] = set()
+    for (variant, _), names in readers.items():
+        if variant not in met:
+            names.append(base_key)
+        met.add(variant)
+    pairs = []
+    for (variant, max_length), names in readers.items():
+        path = folder.data(variant) / "heldout.jsonl"
+        for item in heldout.load_items(variant, path, encoder, max_length):
+            pairs += [(who, item) for who in names]
+    return pairs

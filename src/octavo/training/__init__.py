@@ -1,0 +1,1 @@
+"""The loop: schedules, admission of runs to lanes, the memory plan, checkpoints."""

@@ -1,0 +1,146 @@
+"""Checkpoints of a whole pack: lanes, queue, clocks and moments, so that a killed study goes on bit for bit.
+
+A lane's numbers lie beside its run (`runs/<run>/checkpoints/step-<n>.safetensors`); a manifest names the set that
+belongs together, with the SHA-256 of each file, and is written last. What a manifest does not name does not count.
+Random states need no saving: data order and dropout are functions of (run seed, step, example).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load, save
+
+from octavo.artifacts import Folder, write_bytes_atomic, write_json_atomic
+from octavo.training.loop import LaneState, PackTrainer
+
+_FORMAT = 1
+
+
+class Checkpoints:
+    """Writes and reads the checkpoints of one base's pack.
+
+    Arguments:
+        folder: of the study.
+        pack: name of the base.
+        keep: how many manifests (and the files they name) stay.
+        say: receives messages about checkpoints that are passed over.
+    """
+
+    def __init__(self, folder: Folder, pack: str, keep: int, say: Callable[[str], None]) -> None:
+        self.folder, self.keep, self.say = folder, keep, say
+        self.place = folder.out / "packs" / pack
+
+    def save(self, trainer: PackTrainer) -> None:
+        """Write the pack as it is between two windows."""
+        lanes = [self._save_lane(trainer, lane) for lane in range(trainer.bank.lanes)]
+        manifest = {
+            "format": _FORMAT,
+            "window": trainer.window_number,
+            "totals": trainer.totals,
+            "lanes": lanes,
+            "queue": list(trainer.queue),
+            "finished": trainer.finished,
+        }
+        write_json_atomic(self.place / f"window-{trainer.window_number:08d}.json", manifest)
+        self._prune()
+
+    def _save_lane(self, trainer: PackTrainer, lane: int) -> dict[str, Any] | None:
+        state = trainer.states[lane]
+        if state is None:
+            return None
+        if state.quarantined:
+            # its rows stay in the pack, its numbers reach nobody: none are kept
+            return {"state": state.to_json(), "clock": 0, "file": None, "sha256": None}
+        tensors = {
+            "value": trainer.bank.flat_KP[lane],
+            "mean": trainer.optimizer.mean_KP[lane],
+            "square": trainer.optimizer.square_KP[lane],
+        }
+        content = save({name: t.cpu().clone() for name, t in tensors.items()})
+        path = self.folder.checkpoints(state.run) / f"step-{state.step:08d}.safetensors"
+        write_bytes_atomic(path, content)
+        return {
+            "state": state.to_json(),
+            "clock": trainer.optimizer.clock[lane],
+            "file": str(path.relative_to(self.folder.out)),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+
+    def restore(self, trainer: PackTrainer) -> bool:
+        """Set the trainer to the newest whole checkpoint; False where there is none."""
+        for path in self._newest_first():
+            loaded = self._read(path)
+            if loaded is None:
+                continue
+            manifest, lanes = loaded
+            trainer.window_number = manifest["window"]
+            trainer.totals = dict(manifest["totals"])
+            trainer.queue = deque(manifest["queue"])
+            trainer.finished = dict(manifest["finished"])
+            for lane, entry in enumerate(manifest["lanes"]):
+                if entry is not None:
+                    self._restore_lane(trainer, lane, entry, lanes[lane])
+            trainer.bank.refresh()
+            return True
+        return False
+
+    def _restore_lane(
+        self, trainer: PackTrainer, lane: int, entry: dict[str, Any], content: bytes | None
+    ) -> None:
+        state = LaneState(**entry["state"])
+        trainer.occupy(lane, trainer.tasks[state.run], state)
+        if content is None:
+            return
+        tensors = load(content)
+        trainer.bank.flat_KP[lane].copy_(tensors["value"])
+        trainer.optimizer.mean_KP[lane].copy_(tensors["mean"])
+        trainer.optimizer.square_KP[lane].copy_(tensors["square"])
+        trainer.optimizer.clock[lane] = entry["clock"]
+
+    def _read(self, path: Path) -> tuple[dict[str, Any], list[bytes | None]] | None:
+        """A manifest and the contents of its files, or None (said) where one is missing or not what was written."""
+        try:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            if manifest["format"] != _FORMAT:
+                raise ValueError(f"format {manifest['format']} is not {_FORMAT}")
+            contents: list[bytes | None] = []
+            for entry in manifest["lanes"]:
+                if entry is None or entry["file"] is None:
+                    contents.append(None)
+                    continue
+                content = (self.folder.out / entry["file"]).read_bytes()
+                if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+                    raise ValueError(f"{entry['file']} is not what was written")
+                contents.append(content)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.say(f"checkpoint {path.name} is damaged ({error}); going back to the one before it")
+            return None
+        return manifest, contents
+
+    def _newest_first(self) -> list[Path]:
+        return sorted(self.place.glob("window-*.json"), reverse=True)
+
+    def _prune(self) -> None:
+        """Delete manifests beyond `keep` and lane files that no manifest names any more."""
+        manifests = self._newest_first()
+        for old in manifests[self.keep :]:
+            old.unlink()
+        named: set[Path] = set()
+        runs: set[str] = set()
+        for path in manifests[: self.keep]:
+            manifest = json.loads(path.read_text(encoding="utf-8"))
+            for entry in manifest["lanes"]:
+                if entry is not None:
+                    runs.add(entry["state"]["run"])
+                    named.add(self.folder.out / (entry["file"] or ""))
+            runs.update(manifest["finished"])
+        for run in runs:
+            for file in self.folder.checkpoints(run).glob("step-*.safetensors"):
+                if file not in named:
+                    file.unlink()

@@ -1,0 +1,135 @@
+"""A run's examples as tokens, and which of them each optimizer step reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from octavo.corpus.example import load_examples
+from octavo.errors import InputError
+from octavo.lanes.dropout import hash_key
+from octavo.lanes.pack import Sample
+
+
+class Encoded(Protocol):
+    """What an encoder returns: ids, and for each whether it is a target."""
+
+    ids: list[int]
+    labels: list[bool]
+
+
+class Encoder(Protocol):
+    """The part of `octavo.corpus.encode.Encoder` that is used here."""
+
+    def encode(self, messages: list[dict], tools: list[dict] | None = None, where: str = "") -> Encoded:
+        """Ids and labels of a conversation."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One tokenised example.
+
+    Attributes:
+        id: of the example; where: file and line, for messages.
+        ids, labels: of equal length.
+        targets: how many labels can be predicted.
+    """
+
+    id: str
+    where: str
+    ids: tuple[int, ...]
+    labels: tuple[bool, ...]
+    targets: int
+
+
+def tokenise(path: Path, encoder: Encoder, max_length: int) -> list[Tokens]:
+    """Read a data file into tokens, cut at `max_length` (the data stage has dropped what must not be cut).
+
+    Raises:
+        InputError: a row has no target left.
+    """
+    rows = []
+    for number, example in enumerate(load_examples(path), 1):
+        where = f"{path}:{number}"
+        encoded = encoder.encode(example.messages, example.tools, where=where)
+        ids, labels = tuple(encoded.ids[:max_length]), tuple(encoded.labels[:max_length])
+        targets = sum(labels[1:])
+        if not targets:
+            raise InputError(
+                f"{where}: no target token is left within train.max_length {max_length}; raise it or drop the row"
+            )
+        rows.append(Tokens(example.id, where, ids, labels, targets))
+    if not rows:
+        raise InputError(f"{path} holds no examples")
+    return rows
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Which examples a run reads when: a pure function of (seed, epoch, number of examples).
+
+    The order is the same for every run of one seed over data sets of one size, so variants see the same examples
+    in the same order.
+
+    Arguments:
+        rows: the training examples.
+        seed: of the run.
+        batch_size, accumulation: a step reads up to their product; the last step of an epoch what is left.
+        epochs, steps: the length; one of them is None.
+    """
+
+    rows: Sequence[Tokens]
+    seed: int
+    batch_size: int
+    accumulation: int
+    epochs: int | None
+    steps: int | None
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Optimizer steps of one pass; the partial last window is one of them."""
+        return math.ceil(len(self.rows) / (self.batch_size * self.accumulation))
+
+    @property
+    def total_steps(self) -> int:
+        """Optimizer steps of the run."""
+        return self.steps if self.steps is not None else self.steps_per_epoch * int(self.epochs or 0)
+
+    def order(self, epoch: int) -> list[int]:
+        """The permutation of one epoch."""
+        draw = torch.Generator().manual_seed(hash_key("order", self.seed, epoch))
+        return torch.randperm(len(self.rows), generator=draw).tolist()
+
+    def batches(self, step: int) -> list[list[int]]:
+        """Indices of the examples of a step, a list a micro-batch."""
+        epoch, place = divmod(step, self.steps_per_epoch)
+        size = self.batch_size * self.accumulation
+        chosen = self.order(epoch)[place * size : (place + 1) * size]
+        return [chosen[i : i + self.batch_size] for i in range(0, len(chosen), self.batch_size)]
+
+    def window(self, step: int, lane: int) -> list[list[Sample]]:
+        """The samples of a step for a lane; every target weighs one over the targets of the whole window."""
+        batches = self.batches(step)
+        targets = sum(self.rows[i].targets for batch in batches for i in batch)
+        return [[self.sample(i, lane, step, 1.0 / targets) for i in batch] for batch in batches]
+
+    def sample(self, index: int, lane: int, step: int, weight: float) -> Sample:
+        """One example as a lane reads it at a step; its dropout follows from run seed, step and example."""
+        row = self.rows[index]
+        return Sample(lane, row.ids, row.labels, weight, hash_key("dropout", self.seed, step, index))
+
+    def tokens_of(self, step: int) -> tuple[int, int]:
+        """(tokens, targets) of a step's window."""
+        chosen = [i for batch in self.batches(step) for i in batch]
+        return sum(len(self.rows[i].ids) for i in chosen), sum(self.rows[i].targets for i in chosen)
+
+    def total_tokens(self) -> tuple[int, int]:
+        """(tokens, targets) of the whole run."""
+        sizes = [self.tokens_of(step) for step in range(self.total_steps)]
+        return sum(s[0] for s in sizes), sum(s[1] for s in sizes)

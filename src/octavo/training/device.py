@@ -1,0 +1,56 @@
+"""The device that trains and the dtype that it computes fast."""
+
+from __future__ import annotations
+
+import torch
+
+from octavo.errors import InputError
+
+_NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def pick_device() -> torch.device:
+    """The first CUDA or ROCm device, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def pick_dtype(wanted: str, device: torch.device) -> torch.dtype:
+    """The dtype of the frozen base: as asked, or bfloat16 where the device multiplies it in hardware.
+
+    Raises:
+        InputError: a name that is not a dtype of a base.
+    """
+    if wanted != "auto":
+        if wanted not in _NAMED:
+            raise InputError(f"bases.dtype: '{wanted}' is none of auto, {', '.join(_NAMED)}")
+        return _NAMED[wanted]
+    return torch.bfloat16 if _fast_bfloat16(device) else torch.float32
+
+
+def _fast_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    # without tile or AVX-512 bf16 instructions a CPU emulates the type, slower than float32
+    return bool(torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported())
+
+
+def describe(device: torch.device) -> dict[str, object]:
+    """What the report says of the machine: {kind, name, threads}."""
+    if device.type == "cuda":
+        return {
+            "kind": "cuda",
+            "name": torch.cuda.get_device_name(device),
+            "threads": torch.get_num_threads(),
+        }
+    return {"kind": "cpu", "name": _cpu_name(), "threads": torch.get_num_threads()}
+
+
+def _cpu_name() -> str | None:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        return None
+    return None

@@ -1,0 +1,136 @@
+"""Writes what the loop tells: metrics and event lines, exported adapters, ledger and screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from safetensors.torch import save
+
+from octavo.artifacts import (
+    Folder,
+    append_jsonl,
+    json_safe,
+    read_jsonl,
+    write_bytes_atomic,
+    write_text_atomic,
+)
+from octavo.lanes.peft_io import CONFIG, Matrices, adapter_files
+from octavo.ledger import Ledger
+from octavo.progress import Progress
+from octavo.settings import Base
+from octavo.training.card import model_card
+from octavo.training.loop import LaneState
+from octavo.training.tasks import Task
+from octavo.yaml_text import dump_yaml
+
+# a worker that has said nothing for so long is taken to be gone
+LEASE_SECONDS = 900
+
+
+class FileRecorder:
+    """The recorder of a study folder.
+
+    Arguments:
+        model: the frozen model, for the names of layers in exported adapters.
+        parameters: trainable parameters of each run.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        ledger: Ledger,
+        base: Base,
+        study: str,
+        model: Any,
+        parameters: Mapping[str, int],
+        progress: Progress,
+    ) -> None:
+        self.folder, self.ledger, self.base, self.study = folder, ledger, base, study
+        self.model, self.parameters, self.progress = model, parameters, progress
+
+    def admitted(self, task: Task, lane: int) -> None:
+        """Write run.yaml, begin the run's files and take the lease."""
+        run = task.run
+        for path in (self.folder.metrics(run.id), self.folder.events(run.id)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+        text = dump_yaml(
+            {
+                "id": run.id,
+                "variant": run.variant,
+                "base": run.base,
+                "seed": run.seed,
+                "total_steps": task.total_steps,
+                "trainable_parameters": self.parameters[run.id],
+                "train": run.train.model_dump(mode="json"),
+            }
+        )
+        write_text_atomic(self.folder.run_settings(run.id), text)
+        self.ledger.set(run.id, state="training", message=f"lane {lane}", **self._lease())
+        self.progress.update(run.id, step=0, total=task.total_steps, loss=None, state="training")
+
+    def resumed(self, task: Task, state: LaneState) -> None:
+        """Cut the run's files back to its checkpoint, so that every step has one line."""
+        for path in (self.folder.metrics(task.run.id), self.folder.events(task.run.id)):
+            if path.exists():
+                kept = [row for row in read_jsonl(path) if row["step"] <= state.step]
+                text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in kept)
+                write_text_atomic(path, text)
+        life = "quarantined" if state.quarantined else "training"
+        self.ledger.set(task.run.id, state=life, **self._lease())
+        self.progress.update(task.run.id, step=state.step, total=task.total_steps, loss=None, state=life)
+        if not state.quarantined:
+            self.event(task, state.step, "resumed", f"continues after step {state.step}", "none")
+
+    def step(self, task: Task, row: dict[str, Any]) -> None:
+        """A metrics line and the run's line on the screen."""
+        append_jsonl(self.folder.metrics(task.run.id), row)
+        self.progress.update(
+            task.run.id,
+            step=row["step"],
+            total=task.total_steps,
+            loss=row["loss"],
+            heldout=row["heldout_loss"],
+        )
+
+    def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
+        """An event line; what is more than routine is also said."""
+        row = {"step": step, "kind": kind, "evidence": evidence, "action": action}
+        append_jsonl(self.folder.events(task.run.id), row)
+        if kind != "resumed":
+            self.progress.message(f"{task.run.id}: {evidence}")
+
+    def quarantined(self, task: Task, state: LaneState, evidence: str, snapshot: Matrices | None) -> None:
+        """Keep the last good adapter numbers beside the checkpoints; nothing is exported."""
+        if snapshot is not None:
+            tensors = {f"{n}.{k}": m for n, pair in snapshot.items() for k, m in zip("AB", pair, strict=True)}
+            path = self.folder.checkpoints(task.run.id) / "last-good.safetensors"
+            write_bytes_atomic(path, save(tensors))
+        self.ledger.set(task.run.id, state="quarantined", verdict="dead", message=evidence, lease=None)
+        self.progress.update(
+            task.run.id, step=state.step, total=task.total_steps, loss=None, state="quarantined"
+        )
+
+    def completed(self, task: Task, state: LaneState, matrices: Matrices) -> None:
+        """Export the adapter; its config is written last, so that a folder without one is no adapter."""
+        files = adapter_files(task.adapter, matrices, self.base.model, self.model)
+        config = files.pop(CONFIG)
+        card = model_card(task, self.base.model, self.study, self.parameters[task.run.id])
+        place = self.folder.adapter(task.run.id)
+        for name, content in {**files, "README.md": card.encode(), CONFIG: config}.items():
+            write_bytes_atomic(place / name, content)
+        self.ledger.set(task.run.id, state="completed", message=None, lease=None)
+        self.progress.update(
+            task.run.id, step=state.step, total=task.total_steps, loss=None, state="completed"
+        )
+
+    def checkpointed(self, run_id: str, step: int) -> None:
+        """Renew the lease of a run whose numbers have just been saved."""
+        self.ledger.set(run_id, checkpoint=step, **self._lease())
+
+    def _lease(self) -> dict[str, Any]:
+        return {"worker": f"process {os.getpid()}", "lease": time.time() + LEASE_SECONDS}

@@ -1,0 +1,243 @@
+"""The training stage: datasets and frozen study in, adapters, metrics and ledger out; a second call goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from octavo.artifacts import Folder, write_json_atomic
+from octavo.errors import InputError
+from octavo.expand import Run
+from octavo.lanes.adapters import count_parameters
+from octavo.lanes.base import BaseModel
+from octavo.lanes.targets import features_of
+from octavo.ledger import Ledger
+from octavo.models.load import load_model
+from octavo.models.resolve import BaseSource
+from octavo.progress import Progress
+from octavo.settings import Base
+from octavo.study import Study
+from octavo.training.checkpoint import Checkpoints
+from octavo.training.data import Encoder, Tokens, tokenise
+from octavo.training.device import pick_device, pick_dtype
+from octavo.training.loop import PackTrainer
+from octavo.training.memory import PeakMeter, memory_limit
+from octavo.training.plan import Plan, lanes_for, make_plan
+from octavo.training.probe import seconds_of
+from octavo.training.recorder import FileRecorder
+from octavo.training.tasks import Task, make_task
+
+ENDED = ("completed", "quarantined")
+
+
+def train(
+    study: Study,
+    folder: Folder,
+    sources: dict[str, BaseSource],
+    encoders: dict[str, Encoder],
+    progress: Progress,
+    after_window: Callable[[PackTrainer], None] | None = None,
+) -> None:
+    """Train every run of the study that has not ended yet, a pack for each base.
+
+    Arguments:
+        sources, encoders: by name of base.
+        after_window: called after every window (tests put faults in here).
+
+    Raises:
+        InputError: data missing, targets that match nothing, a study that does not fit into memory.
+    """
+    runs = study.expand()
+    with Ledger(folder.ledger) as ledger:
+        ledger.ensure(runs)
+        states = {row["run"]: row["state"] for row in ledger.rows()}
+        progress.runs([run.id for run in runs])
+        for base in study.bases:
+            chosen = [run for run in runs if run.base == base.name]
+            if any(states[run.id] not in ENDED for run in chosen):
+                _train_pack(
+                    study,
+                    base,
+                    chosen,
+                    folder,
+                    ledger,
+                    sources[base.name],
+                    encoders[base.name],
+                    progress,
+                    after_window,
+                )
+
+
+def _train_pack(
+    study: Study,
+    base: Base,
+    runs: Sequence[Run],
+    folder: Folder,
+    ledger: Ledger,
+    source: BaseSource,
+    encoder: Encoder,
+    progress: Progress,
+    after_window: Callable[[PackTrainer], None] | None,
+) -> None:
+    progress.stage(f"training {len(runs)} runs on {base.name}")
+    device = pick_device()
+    dtype = pick_dtype(base.dtype, device)
+    rows = _load_rows(runs, folder, encoder)
+    meter = PeakMeter(device)
+    limit = memory_limit(study.lanes.memory, device)
+    model = BaseModel(load_model(source, dtype).to(device))
+    tasks = [make_task(run, *rows[run.id], model.model) for run in runs]
+    parameters = {task.run.id: trainable_parameters(task, model) for task in tasks}
+    _tell_parameters(parameters, progress)
+    plan = _plan(study, base, tasks, model, limit, folder, progress)
+    trainer_recorder = FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
+    trainer = PackTrainer(
+        model, tasks, plan.lanes, plan.rank, plan.micro_step_tokens, trainer_recorder, after_window
+    )
+    keep = max(run.train.keep_checkpoints for run in runs)
+    checkpoints = Checkpoints(folder, base.name, keep, progress.message)
+    if checkpoints.restore(trainer):
+        for state in trainer.states:
+            if state is not None:
+                trainer_recorder.resumed(trainer.tasks[state.run], state)
+    else:
+        plan.predicted_seconds = seconds_of(trainer, tasks)
+        _write_plan(folder, base, plan)
+    _loop(trainer, checkpoints, trainer_recorder)
+    peak = meter.peak()
+    plan.measured = {
+        "peak_bytes": None if peak is None else max(0, peak - meter.start),
+        "seconds": round(trainer.totals["seconds"], 3),
+        "tokens": int(trainer.totals["tokens"]),
+        "label_tokens": int(trainer.totals["label_tokens"]),
+    }
+    _write_plan(folder, base, plan)
+
+
+def _load_rows(
+    runs: Sequence[Run], folder: Folder, encoder: Encoder
+) -> dict[str, tuple[list[Tokens], list[Tokens]]]:
+    """Train and held-out tokens of every run; runs that read the same file at the same length share them."""
+    made: dict[tuple[Path, int], list[Tokens]] = {}
+
+    def rows(path: Path, max_length: int) -> list[Tokens]:
+        if not path.exists():
+            raise InputError(f"{path} is missing: run `octavo data` for this study first")
+        key = (path, max_length)
+        if key not in made:
+            made[key] = tokenise(path, encoder, max_length)
+        return made[key]
+
+    found = {}
+    for run in runs:
+        place = folder.data(run.variant)
+        length = run.train.max_length
+        found[run.id] = (rows(place / "train.jsonl", length), rows(place / "heldout.jsonl", length))
+    return found
+
+
+def trainable_parameters(task: Task, model: BaseModel) -> int:
+    """Exact count of a run's trainable numbers."""
+    layers = [(n, *features_of(model.model.get_submodule(n))) for n in task.adapter.targets]
+    return count_parameters(layers, task.adapter.rank)
+
+
+def _tell_parameters(parameters: dict[str, int], progress: Progress) -> None:
+    counts = sorted(set(parameters.values()))
+    text = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    progress.message(f"trainable parameters a run: {text}")
+
+
+def _plan(
+    study: Study,
+    base: Base,
+    tasks: Sequence[Task],
+    model: BaseModel,
+    limit: int,
+    folder: Folder,
+    progress: Progress,
+) -> Plan:
+    """The frozen plan of an earlier call, or a new one."""
+    frozen = read_plans(folder).get(base.name)
+    if frozen is not None:
+        return Plan(**frozen)
+    rank = max(task.adapter.rank for task in tasks)
+    targets = sorted({name for task in tasks for name in task.adapter.targets})
+    layers = [(n, *features_of(model.model.get_submodule(n))) for n in targets]
+    plan = make_plan(
+        config=model.config,
+        dtype=model.dtype,
+        base_parameters=sum(p.numel() for p in model.model.parameters()),
+        adapter_parameters=count_parameters(layers, rank),
+        targets=targets,
+        rank=rank,
+        lanes=lanes_for(study.lanes.strategy, len(tasks)),
+        longest_example=max(len(r.ids) for task in tasks for r in [*task.feed.rows, *task.heldout]),
+        limit_bytes=limit,
+    )
+    peak, share = plan.predicted_bytes["peak"], plan.predicted_bytes["peak"] / limit
+    progress.message(
+        f"{plan.lanes} lanes, micro-steps of up to {plan.micro_step_tokens:,} tokens in {plan.dtype}: "
+        f"{peak / 2**30:.1f} GiB predicted at most ({share:.0%} of what may be used)"
+    )
+    return plan
+
+
+def read_plans(folder: Folder) -> dict[str, Any]:
+    """plan.json's packs by name of base; empty where there is none yet."""
+    if not folder.plan.exists():
+        return {}
+    return dict(json.loads(folder.plan.read_text(encoding="utf-8"))["packs"])
+
+
+def _write_plan(folder: Folder, base: Base, plan: Plan) -> None:
+    write_json_atomic(folder.plan, {"packs": read_plans(folder) | {base.name: plan.to_json()}})
+
+
+def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder) -> None:
+    with _stop_between_windows() as asked_to_stop:
+        while trainer.busy:
+            ended = len(trainer.finished)
+            trainer.step()
+            stop = asked_to_stop.is_set()
+            if stop or len(trainer.finished) > ended or _due(trainer):
+                checkpoints.save(trainer)
+                for state in trainer.states:
+                    if state is not None and not state.quarantined:
+                        recorder.checkpointed(state.run, state.step)
+            if stop and trainer.busy:
+                raise KeyboardInterrupt
+    trainer.close()
+
+
+def _due(trainer: PackTrainer) -> bool:
+    return any(
+        state is not None and state.step % trainer.tasks[state.run].run.train.save_every == 0
+        for state in trainer.states
+    )
+
+
+@contextmanager
+def _stop_between_windows() -> Iterator[threading.Event]:
+    """The first Ctrl-C lets the window end and be saved, the second stops at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(_number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,91 @@
+"""The fused step against the plain ways of doing the same: PEFT + torch AdamW, each run alone, other cuts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from octavo.lanes.pack import Sample
+from octavo.lanes.window import split_micro_steps
+from tests.lanes.tiny import TinyRun, relative_difference, same_bits, tiny_llama, train_fused, train_peft
+
+MODEL = tiny_llama()
+MIXED = [
+    TinyRun(0, rank=8, rate=1e-2),
+    TinyRun(1, rank=2, rate=3e-3, weight_decay=0.3),
+    TinyRun(2, rank=4, rate=1e-2, targets="all-linear", max_grad_norm=None),
+    TinyRun(3, rank=4, rate=1e-2, targets=["q_proj", "down_proj"], ratio_b=4.0),
+    TinyRun(4, rank=8, rate=2e-2, betas=(0.8, 0.95), eps=1e-6, max_grad_norm=0.1),
+]
+
+
+def test_mixed_runs_match_padded_peft_with_torch_adamw():
+    fused = train_fused(MIXED, MODEL)
+    gaps = [relative_difference(fused[i], train_peft(run, MODEL)) for i, run in enumerate(MIXED)]
+    assert max(gaps) < 1e-3
+
+
+def test_fused_equals_alone_bit_for_bit_with_dropout():
+    runs = [
+        TinyRun(seed, rank=rank, dropout=0.3, targets="all-linear") for seed, rank in ((0, 4), (1, 4), (2, 4))
+    ]
+    fused = train_fused(runs, MODEL)
+    for run, found in zip(runs, fused, strict=True):
+        assert same_bits(found, train_fused([run], MODEL)[0])
+
+
+def test_ranks_padded_to_a_neighbours_change_nothing():
+    small = TinyRun(1, rank=2)
+    beside_a_large_one = train_fused([TinyRun(0, rank=16), small], MODEL)[1]
+    assert relative_difference(beside_a_large_one, train_fused([small], MODEL)[0]) < 1e-5
+
+
+@pytest.mark.parametrize("budget", [1, 40, 120])
+def test_another_cut_is_the_same_run_dropout_included(budget: int):
+    runs = [TinyRun(seed, dropout=0.2) for seed in range(3)]
+    whole = train_fused(runs, MODEL)
+    for a, b in zip(train_fused(runs, MODEL, budget=budget), whole, strict=True):
+        assert relative_difference(a, b) < 1e-3
+
+
+def test_a_nan_in_one_lane_leaves_the_others_bit_for_bit():
+    runs = [TinyRun(seed, dropout=0.1) for seed in range(4)]
+    clean = train_fused(runs, MODEL)
+    poisoned = train_fused(runs, MODEL, poison=(1, 2))
+    for lane in (0, 2, 3):
+        assert same_bits(poisoned[lane], clean[lane])
+    assert not all(bool(torch.isfinite(m).all()) for pair in poisoned[1].values() for m in pair)
+
+
+def test_a_nan_is_kept_out_of_the_step():
+    from octavo.lanes.adapters import AdapterBank, AdapterSpec
+    from octavo.lanes.base import BaseModel
+    from octavo.lanes.optimizer import LaneOptimizer
+    from octavo.lanes.targets import resolve_targets
+    from octavo.lanes.window import LaneEngine
+
+    base = BaseModel(tiny_llama(), check=False)
+    targets = resolve_targets(base.model, "attention")
+    bank = AdapterBank(base.model, targets, 2, 4)
+    for lane in range(2):
+        bank.occupy(lane, AdapterSpec(4, 8, 0.0, tuple(targets)))
+        bank.initialise(lane, lane)
+    engine = LaneEngine(base, bank, LaneOptimizer(bank))
+    before = bank.flat_KP.clone()
+    weights = [1.0, math.inf]  # a loss divided by zero labels
+    samples = [Sample(lane, [1, 2, 3], [True] * 3, weights[lane]) for lane in range(2)]
+    result = engine.run([samples], [1e-2, 1e-2], [True, True])
+    assert result.stepped == [True, False]
+    assert torch.equal(bank.flat_KP[1], before[1])
+    assert not torch.equal(bank.flat_KP[0], before[0])
+
+
+def test_cut_keeps_order_and_budget():
+    lanes = [[[Sample(k, [1] * n, [True] * n) for n in sizes] for sizes in ((5, 5), (3,))] for k in range(3)]
+    cut = split_micro_steps(lanes, 20)
+    assert [sum(len(s.ids) for s in step) for step in cut] == [20, 10, 9]
+    assert [s.lane for step in cut for s in step] == [0, 0, 1, 1, 2, 2, 0, 1, 2]
+    alone = split_micro_steps(lanes, 1)
+    assert [len(step) for step in alone] == [1] * 9
