@@ -13,7 +13,10 @@ def rewrite_polite(dice: Dice) -> Draft:
     """A blunt message made polite: name, thing and deadline stay."""
     who = person(dice)
     slots = {
-        "p": who.name, "doc": dice.pick(DOCUMENTS), "day": dice.pick(WEEKDAYS), "time": clock(dice.whole(480, 1140, 15))
+        "p": who.name,
+        "doc": dice.pick(DOCUMENTS),
+        "day": dice.pick(WEEKDAYS),
+        "time": clock(dice.whole(480, 1140, 15)),
     }
     blunt = dice.say(
         "[p], {send me|get me|hand over|i want} the [doc] by [day], [time]{. no excuses!|. i won't ask "

@@ -47,7 +47,7 @@ _OPENING = (
     "Sure. |Happy to help. |Let's see. |We can do this in {small|short} steps. }"
 )
 _FIRST = "{|||first, |to begin, |to start, }"
-_MIDDLE = "{|||||then |next, |after that, }"
+_MIDDLE = "{|||||then |next, }"
 _CLOSING = "{so |so |therefore, |that means |this means that |hence |}"
 
 
@@ -62,7 +62,7 @@ def worked(dice: Dice, question: str, steps: list[str], final: str, answer: str)
     for place, step in enumerate(steps):
         lead = dice.raw(_FIRST if place == 0 and len(steps) > 1 else _MIDDLE if place else "")
         spoken.append(f"{lead}{step}.")
-    closing = dice.raw(_CLOSING)
+    closing = "" if final.startswith(("that ", "this ")) else dice.raw(_CLOSING)
     spoken.append(f"{closing}{final}.")
     layout = dice.pick(("line", "line", "line", "line", "rows", "numbers"))
     if layout == "numbers" and len(steps) > 1:

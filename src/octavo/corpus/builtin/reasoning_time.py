@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from octavo.corpus.builtin.dice import Dice
 from octavo.corpus.builtin.draft import Draft, Family, worked
 from octavo.corpus.builtin.words_events import EVENTS
-from octavo.corpus.builtin.words_people import person
-from octavo.corpus.builtin.words_places import TOWNS
+from octavo.corpus.builtin.words_people import people, person
+from octavo.corpus.builtin.words_places import TOWNS, VILLAGES
 from octavo.corpus.builtin.words_time import MONTHS, WEEKDAYS, clock, counted, span
 
 
@@ -116,8 +116,148 @@ def date_after(dice: Dice) -> Draft:
     return worked(dice, question, steps, dice.raw("{the date is|it is|that is} [x]", x=answer), answer)
 
 
+def time_zones(dice: Dice) -> Draft:
+    """A call at a local time between two towns some hours apart: the other local time."""
+    first, second = people(dice, 2)
+    here, there = dice.some(VILLAGES, 2)
+    shift = dice.pick((-10, -9, -8, -7, -6, -5, -4, -3, 3, 4, 5, 6, 7, 8, 9, 10))
+    start = dice.whole(0, 23 * 60 + 50, 5)
+    end = (start + shift * 60) % 1440
+    slots = {
+        "p": first.name,
+        "q": second.name,
+        "a": here,
+        "b": there,
+        "t": clock(start),
+        "x": clock(end),
+        "n": abs(shift),
+    }
+    slots |= {"way": "ahead of" if shift > 0 else "behind", "turn": "add" if shift > 0 else "subtract"}
+    question = dice.raw(
+        """{[p] lives in [a], [q] in [b]|[p] in [a] wants to call [q] in [b]|[p] is in [a] and [q] is in [b]}. {the clocks in [b] are
+        [n] hours [way] those in [a]|[b] is [n] hours [way] [a]}. {when it is|if it is} [t] in [a], {what time is it in [b]|what does [q]'s
+        clock {show|say}|what time is it for [q]}?""",
+        **slots,
+    )
+    raw = start + shift * 60
+    steps = [
+        dice.raw("{[b] is [way] [a], so [turn] [n] hours|for the time in [b], [turn] [n] hours}", **slots)
+    ]
+    if raw == end:
+        steps.append(
+            dice.raw(
+                "[t] {and|plus} [n] hours {is|makes} [x]"
+                if shift > 0
+                else "[t] {less|minus} [n] hours is [x]",
+                **slots,
+            )
+        )
+    else:
+        passed = (
+            "{this goes past midnight|midnight is passed}, so {the clock|it} {shows|reads} [x] {on the next "
+            "day|the day after}"
+        )
+        back = (
+            "{this goes back past midnight|midnight lies between}, so {the clock|it} {shows|reads} [x] {on "
+            "the day before|of the day before}"
+        )
+        steps.append(dice.raw(passed if shift > 0 else back, **slots))
+    final = dice.raw("{it is [x] in [b]|in [b] it is [x]|[q]'s clock shows [x]}", **slots)
+    return worked(dice, question, steps, final, slots["x"])
+
+
+def ages(dice: Dice) -> Draft:
+    """Ages now and in some years, one being a multiple or a difference of the other: an age."""
+    first, second = people(dice, 2)
+    young, gap, later = dice.whole(4, 40), dice.whole(2, 30), dice.whole(2, 20)
+    old = young + gap
+    slots = {
+        "p": first.name,
+        "q": second.name,
+        "a": young,
+        "g": gap,
+        "n": later,
+        "o": old,
+        "s": young + later + old + later,
+    }
+    slots |= {"al": young + later, "ol": old + later}
+    question = dice.raw(
+        """{[p] is [a] years old{. | and }[q] is [g] years older|[q] is [g] years older than [p], who is [a]|[p] is [a], and [q] was born
+        [g] years earlier}. {how old will they be together in [n] years|what will their ages add up to in [n] years|in [n] years, what is
+        the sum of their ages}?""",
+        **slots,
+    )
+    steps = [
+        dice.raw("{at present|at the moment} [q] is [a] + [g] = [o]", **slots),
+        dice.raw("in [n] years [p] {is|will be} [a] + [n] = [al] and [q] [o] + [n] = [ol]", **slots),
+        dice.raw("{the sum is|added up, that is} [al] + [ol] = [s]", **slots),
+    ]
+    final = dice.raw("{together they will be [s]|their ages will add up to [s]|the sum will be [s]}", **slots)
+    return worked(dice, question, steps, final, str(slots["s"]))
+
+
+def days_between(dice: Dice) -> Draft:
+    """Two dates of one year, at most three months apart: the days between."""
+    who = person(dice)
+    month = dice.whole(3, 10)
+    span_months = dice.pick((1, 1, 2))
+    start = date(2023, month, dice.whole(1, 28))
+    end = date(2023, month + span_months, dice.whole(1, 28))
+    days = (end - start).days
+    last = (date(2023, month + 1, 1) - timedelta(1)).day
+    slots = {
+        "p": who.name,
+        "d": f"{start.day} {MONTHS[month - 1]}",
+        "e": f"{end.day} {MONTHS[end.month - 1]}",
+        "x": days,
+        "l": last,
+    }
+    slots |= {
+        "m": MONTHS[month - 1],
+        "s": start.day,
+        "k": last - start.day,
+        "r": end.day,
+        "em": MONTHS[end.month - 1],
+    }
+    question = dice.raw(
+        """{[p] {borrows|rents} {a boat|a bicycle|a cello|a camera} on [d] and {returns it|brings it back} on [e]|the exhibition opens on
+        [d] and closes on [e]|[p] {starts|begins} a course on [d]; the exam is on [e]|today is [d], and [p]'s holiday starts on [e]}. {how
+        many days are there from the first date to the second|how many days {later is that|lie from one date to the other}}?""",
+        **slots,
+    )
+    steps = [
+        dice.raw(
+            "{[m] has [l] days, so|from [d] to the end of [m]} there are [l] - [s] = [k] {days left in "
+            "it|days}",
+            **slots,
+        )
+    ]
+    total = [str(last - start.day)]
+    if span_months == 2:
+        full = (date(2023, month + 2, 1) - date(2023, month + 1, 1)).days
+        steps.append(dice.raw("{all of [f] adds [n] days|[f] has [n] days}", f=MONTHS[month], n=full))
+        total.append(str(full))
+    total.append(str(end.day))
+    steps.append(
+        dice.raw(
+            "{with the [r] days in [em] that is|and [r] {more|days} in [em] make} [t] = [x]",
+            t=" + ".join(total),
+            **slots,
+        )
+    )
+    steps = [s.replace(" 1 days", " 1 day") for s in steps]
+    final = dice.raw(
+        "{it is [x] days|there are [x] days from the first to the second|the second date is [x] days later}",
+        **slots,
+    )
+    return worked(dice, question, steps, final.replace(" 1 days", " 1 day"), str(days))
+
+
 FAMILIES = (
     Family("duration", duration),
     Family("weekday_after", weekday_after),
     Family("date_after", date_after),
+    Family("time_zones", time_zones),
+    Family("ages", ages),
+    Family("days_between", days_between),
 )

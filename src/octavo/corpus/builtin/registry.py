@@ -8,12 +8,33 @@ from octavo.corpus.builtin import (
     conversation_correct,
     conversation_rewrite,
     conversation_summarise,
+    logic,
+    reasoning_amounts,
+    reasoning_logic,
+    reasoning_measures,
     reasoning_money,
+    reasoning_numbers,
+    reasoning_order,
+    reasoning_rates,
+    reasoning_sets,
     reasoning_time,
+    reasoning_words,
 )
 from octavo.corpus.builtin.draft import Family
 
-REASONING: tuple[Family, ...] = reasoning_money.FAMILIES + reasoning_time.FAMILIES
+REASONING: tuple[Family, ...] = (
+    reasoning_money.FAMILIES
+    + reasoning_amounts.FAMILIES
+    + reasoning_rates.FAMILIES
+    + reasoning_measures.FAMILIES
+    + reasoning_time.FAMILIES
+    + reasoning_order.FAMILIES
+    + reasoning_sets.FAMILIES
+    + reasoning_words.FAMILIES
+    + reasoning_numbers.FAMILIES
+    + reasoning_logic.FAMILIES
+    + logic.WORD_FAMILIES
+)
 CONVERSATION: tuple[Family, ...] = (
     conversation_summarise.FAMILIES
     + conversation_correct.FAMILIES
@@ -22,4 +43,10 @@ CONVERSATION: tuple[Family, ...] = (
     + conversation_compare.FAMILIES
 )
 
-KINDS: dict[str, tuple[Family, ...]] = {"reasoning": REASONING, "conversation": CONVERSATION}
+KINDS: dict[str, tuple[Family, ...]] = {
+    "reasoning": REASONING,
+    "conversation": CONVERSATION,
+    "logic": logic.WORD_FAMILIES + logic.GLYPH_FAMILIES,
+    "logic_words": logic.WORD_FAMILIES,
+    "logic_glyphs": logic.GLYPH_FAMILIES,
+}

@@ -37,7 +37,7 @@ SMALL = _goods(
     """
     apple, pear, orange, lemon, mango/mangoes, peach/peaches, banana, bread roll, croissant, muffin, bagel,
     doughnut, pencil, eraser, envelope, postcard, stamp, candle, button, ribbon, notepad, marker,
-    paintbrush/paintbrushes, glue stick, balloon, tulip bulb, seed packet, tea sampler, soap bar, sponge,
+    paintbrush/paintbrushes, glue stick, balloon, tulip bulb, seed packet, soap bar, sponge,
     light bulb, battery/batteries, key ring, bookmark, sticker sheet, marble, badge, biscuit tin, jar of
     honey/jars of honey, tin of beans/tins of beans, carton of milk/cartons of milk, bag of rice/bags of
     rice, bottle of water/bottles of water, bar of chocolate/bars of chocolate, roll of tape/rolls of tape,
@@ -102,10 +102,10 @@ ANIMALS = _pairs(
 ACTIVITIES = pool(
     """
     archery, badminton, baking, ballet, basketball, beekeeping, birdwatching, bouldering, calligraphy,
-    canoeing, chess, choir, cricket, cycling, debating, drawing, embroidery, fencing, fishing, football,
+    canoeing, chess, singing, cricket, cycling, debating, drawing, embroidery, fencing, fishing, football,
     gardening, gymnastics, handball, hiking, hockey, judo, juggling, karate, knitting, origami, painting,
     photography, pottery, rowing, rugby, running, sailing, sewing, skating, skiing, surfing, swimming, table
-    tennis, tennis, theatre, volleyball, weaving, woodwork, yoga
+    tennis, tennis, acting, volleyball, weaving, woodwork, yoga
     """,
     ",",
 )
