@@ -86,6 +86,7 @@ def run(number: int, variant: str, rng: random.Random) -> dict[str, Any]:
         },
         "state": "quarantined" if broken else "completed",
         "verdict": "dead" if broken else None,
+        "message": "loss is nan at step 59 (batch 58)" if broken else None,
         "rescued": variant == "think",
         "steps": QUARANTINED_AT if broken else STEPS,
         "tokens": 125_760,
@@ -171,12 +172,26 @@ def make_results() -> dict[str, Any]:
 
 def card(number: int) -> dict[str, Any]:
     density = [None, None, None, 0.1, 0.25, 0.5, 1.0, 1.0][number]
-    return {
-        "examples": {"train": 256, "heldout": 32, "dropped_overlong": 3},
-        "tokens": {"mean": 118.2 + 7 * number, "max": 211 + 5 * number},
-        "density": {"asked": density, "measured": None if density is None else density - 0.004},
+    part = {
+        "examples": 256,
+        "kinds": {"conversation": 102, "reasoning": 154},
+        "tokens": {
+            "smollm2": {"total": 30_259 + 1800 * number, "labelled": 15_308, "longest": 211 + 5 * number}
+        },
         "symbols_per_word": None if density is None else 0.02 + 0.2 * density,
+        "density": density
+        and {"glyphs": {"asked": density, "measured": density - 0.004, "sites": 4410, "tolerance": 0.0054}},
         "duplicates": 0,
-        "leakage": 0,
-        "restores_control_text": True,
+        "left_as_is": {"without steps": 102} if number == 1 else {},
+    }
+    return {
+        "variant": VARIANTS[number],
+        "recipe": ["control", "think", "spore", *["glyphs"] * 4, "glyphs + spore"][number],
+        "train": part,
+        "heldout": part | {"examples": 32},
+        "overlap": {"exact": 0, "share_with_common_13_words": 0.0312},
+        "damage": {"checked": 288, "damaged": 0, "first": []},
+        "warnings": ["102 of 256 examples have no steps"] if number == 1 else [],
+        "problems": [],
+        "passed": True,
     }

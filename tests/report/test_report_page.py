@@ -113,7 +113,7 @@ def test_every_run_is_in_every_part(html: str) -> None:
 
 def test_quarantined_run_shows_dashes_and_names(html: str) -> None:
     row = next(row for row in Page(html).tables["runs"] if row[0] == "agl-full-s0")
-    assert row[1:3] == ["quarantined", "dead"]
+    assert row[1:3] == ["quarantined loss is nan at step 59 (batch 58)", "dead"]
     assert row[7] == "nan"
     assert row[8:13] == ["–"] * 5
 

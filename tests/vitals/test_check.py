@@ -179,7 +179,7 @@ def test_pickles_are_refused_unopened(tmp_path: Path, name: str, how: str) -> No
 
 @pytest.mark.parametrize("length", [0x80, 0x280, 0x480, 0x4B50])
 def test_headers_whose_length_looks_like_a_pickle(tmp_path: Path, length: int) -> None:
-    """A safetensors file begins with its header's length: 0x280 reads as a pickle's first bytes, 0x4B50 as PK."""
+    """The file file begins with its header's length: 0x280 reads as a pickle's first bytes, 0x4B50 as PK."""
     header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode().ljust(length)
     data = struct.pack("<Q", length) + header + struct.pack("<2f", 3, 4)
     (tmp_path / "w.safetensors").write_bytes(data)

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from octavo.report.numbers import DASH, general
 
 Line = tuple[str, list[str]]
+# What a reader of quality cards looks for first; the rest is folded away. A star is a base or a recipe.
+FIRST = (
+    "recipe",
+    "*.examples",
+    "train.tokens.*.labelled",
+    "train.tokens.*.longest",
+    "train.symbols_per_word",
+    "train.tokens.*.symbol_share",
+    "train.density.*.asked",
+    "train.density.*.measured",
+    "train.duplicates",
+    "train.near_duplicates",
+    "overlap.*",
+    "damage.checked",
+    "damage.damaged",
+    "passed",
+)
+REMARKS = ("problems", "warnings")
 
 
 def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -41,6 +60,22 @@ def side_by_side(cards: Mapping[str, Mapping[str, Any] | None], null: str = DASH
 
 def _text(card: Mapping[str, Any], key: str, null: str) -> str:
     return null if key in card and card[key] is None else general(card.get(key))
+
+
+def first_lines(lines: list[Line]) -> list[Line]:
+    """The rows of quality cards to show at once, in the order of FIRST."""
+    found = [line for pattern in FIRST for line in lines if fnmatchcase(line[0], pattern)]
+    return list({line[0]: line for line in found}.values())
+
+
+def remarks(cards: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
+    """Problems and warnings that cards spell out, each with its variant."""
+    return [
+        f"{name}: {text}"
+        for key in REMARKS
+        for name, card in cards.items()
+        for text in ((card or {}).get(key) or [])
+    ]
 
 
 def split_common(lines: list[Line]) -> tuple[list[tuple[str, str]], list[Line]]:

@@ -33,7 +33,8 @@ class Losses:
             for row, line in zip(self.rows, matrix.get("heldout_loss") or [], strict=False)
             for column, value in zip(self.columns, line or [], strict=False)
         }
-        self.control = _control_set(results, self.columns)
+        named = matrix.get("control")
+        self.control = named if named in self.columns else _control_set(results, self.columns)
 
     def value(self, row: str, column: str | None) -> float | str | None:
         """The loss, "nan" or "inf", or None where it was not measured."""

@@ -29,6 +29,14 @@ def memory_bars(memory: Mapping[str, Any]) -> list[Bar]:
     ]
 
 
+def memory_parts(memory: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The prediction by part, if results.json has it; totals are left out."""
+    parts = memory.get("by_part")
+    if not isinstance(parts, Mapping):
+        return []
+    return [(name, size(part)) for name, part in parts.items() if name not in ("peak", "total")]
+
+
 def memory_words(memory: Mapping[str, Any]) -> str:
     """How far the prediction was off, and the share of the limit that was used."""
     predicted, peak, limit = (

@@ -70,6 +70,7 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
             {str(run.get("id")): run.get("hyperparameters") or {} for run in runs}, null="none"
         )
     )
+    data = [line for line in cards.side_by_side(results.get("data") or {}) if line[0] not in cards.REMARKS]
     evaluation = results.get("evaluation") or {}
     return {
         "css": Markup((HERE / "style.css").read_text(encoding="utf-8")),
@@ -87,8 +88,11 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "heat": heat_rows(losses, runs),
         "generations": [_generation(entry, runs) for entry in evaluation.get("generations") or []],
         "data_names": list(results.get("data") or {}),
-        "data": cards.side_by_side(results.get("data") or {}),
+        "data_first": cards.first_lines(data),
+        "data": data,
+        "data_remarks": cards.remarks(results.get("data") or {}),
         "memory": memory.memory_bars(results.get("memory") or {}),
+        "memory_parts": memory.memory_parts(results.get("memory") or {}),
         "memory_words": memory.memory_words(results.get("memory") or {}),
         "throughput": _throughput(results.get("throughput") or {}),
         "events": event_rows(runs),

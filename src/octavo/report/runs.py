@@ -87,8 +87,14 @@ def _row(run: Run, losses: Losses, style: int) -> Row:
         bits=fixed(run.get("heldout_bits_per_character")),
         seconds=seconds(run.get("seconds")),
         events=event_count(run),
-        note=f"{count(run.get('nonfinite_parameters'))} weights not finite" if bad else "",
+        note=f"{count(run.get('nonfinite_parameters'))} weights not finite" if bad else _reason(run),
     )
+
+
+def _reason(run: Run) -> str:
+    """Why a run did not complete, in the words of the ledger."""
+    message = run.get("message")
+    return str(message) if message and run.get("state") != "completed" else ""
 
 
 def own_loss(run: Run, losses: Losses) -> float | str | None:

@@ -19,8 +19,8 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
 
     Returns, ready for JSON, {path, adapters, tensors, nonfinite, moved, unmoved, missing, ok}:
         adapters: {name, path, tensors, elements, nan, inf, update_norm, unmoved, modules} of each file;
-            modules are {name, rank, scale, update_norm, moved}. update_norm is scale * ||B A||_F; None without a
-            config that gives the scale.
+            modules are {name, rank, scale, update_norm, moved}. update_norm is scale * ||B A||_F; None without
+            a config that gives the scale.
         tensors: {adapter, name, shape, dtype, nan, inf, norm, max_abs}; norm is Frobenius, in float64.
         nonfinite: NaN and Inf together.
         unmoved: modules whose B is all zero. moved: there is none; None where there is no LoRA.

@@ -115,8 +115,8 @@ def _refuse_pickle(path: Path) -> None:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); give a path to saved weights"
         ) from error
-    # A pickle begins with 0x80, torch's archives are zip files; both can run code when opened. A safetensors file
-    # may begin with the same bytes (the length of its header), but has the header's brace in the ninth place.
+    # A pickle begins with 0x80, a torch archive is a zip file; both can run code when opened. A safetensors
+    # file may begin with the same bytes (its header's length), but has a brace in the ninth place.
     known = start[:1] == b"\x80" or start[:2] == b"PK"
     if path.suffix.lower() in PICKLE_SUFFIXES or (known and start[8:] != b"{"):
         raise InputError(
