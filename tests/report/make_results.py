@@ -141,6 +141,12 @@ def make_results() -> dict[str, Any]:
             "predicted_bytes": 4_410_000_000,
             "peak_bytes": 4_212_000_000,
             "limit_bytes": 12_884_901_888,
+            "by_part": {
+                "base": 269_030_016,
+                "adapters": 118_000_000,
+                "activations": 3_900_000_000,
+                "peak": 4_410_000_000,
+            },
         },
         "throughput": {"tokens_per_second": 611.4, "label_tokens_per_second": 302.8},
         "matrix": {"rows": rows, "columns": VARIANTS, "heldout_loss": matrix},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -191,20 +190,14 @@ def test_many_runs_share_a_style_by_variant(results: dict) -> None:
     assert all(f"{variant}-s4" in text for variant in VARIANTS)
 
 
-class Files:
-    def __init__(self, root: Path) -> None:
-        self.results, self.report = root / "results.json", root / "report.html"
-
-
 def test_write_report_reads_results_alone(tmp_path: Path, results: dict, html: str) -> None:
-    pytest.importorskip("octavo.artifacts")
-    folder = Files(tmp_path)
+    folder = Folder(tmp_path)
     with pytest.raises(InputError, match="octavo run"):
-        write_report(folder)  # type: ignore[arg-type]
+        write_report(folder)
     folder.results.write_text("[1", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be read"):
-        write_report(folder)  # type: ignore[arg-type]
+        write_report(folder)
     folder.results.write_text(json.dumps(results), encoding="utf-8")
-    assert write_report(folder) == folder.report  # type: ignore[arg-type]
+    assert write_report(folder) == folder.report
     assert folder.report.read_text(encoding="utf-8") == html
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
