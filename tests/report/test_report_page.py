@@ -9,10 +9,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from make_results import VARIANTS, make_results
 
+from octavo.artifacts import Folder
 from octavo.errors import InputError
 from octavo.report import render, write_report
 
