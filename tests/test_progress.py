@@ -108,6 +108,21 @@ def test_time_left_counts_only_this_process() -> None:
     assert board.remaining() == 0.0
 
 
+def test_a_change_of_state_keeps_the_last_loss() -> None:
+    clock = Clock()
+    board = Board(clock)
+    board.runs(["a"])
+    board.update("a", step=90, total=100, loss=None, state="training")  # resumed: nothing was made here yet
+    for step, loss in ((91, 1.0), (92, "nan")):
+        clock.now += 2
+        board.update("a", step=step, total=100, loss=loss)  # type: ignore[arg-type]
+    assert board.remaining() == pytest.approx(4 * 8 / 2)
+    board.update("a", step=92, total=100, loss=None, state="quarantined")
+    assert number(board.lanes["a"].loss) == "nan"
+    board.update("a", step=93, total=100, loss=None)
+    assert board.lanes["a"].loss is None
+
+
 def test_there_is_no_time_left_before_there_is_a_pace() -> None:
     board = Board(Clock())
     assert board.remaining() is None

@@ -57,9 +57,14 @@ class Board:
         """Note where a run stands; a None after `loss` keeps what is known."""
         self.started = self.clock() if self.started is None else self.started
         lane = self.lanes.setdefault(run_id, Lane())
-        lane.step, lane.total, lane.loss = step, total, loss
-        lane.began = max(step - 1, 0) if lane.began is None else lane.began
-        lane.heldout = lane.heldout if heldout is None else heldout
+        if loss is not None or step != lane.step:  # a change of state alone does not take the last loss away
+            lane.loss = None if loss is None else float(loss)  # files spell non-finite ones "nan" and "inf"
+        if (
+            lane.began is None
+        ):  # a loss tells that this step was made here; without one the lane only stands at it
+            lane.began = step if loss is None else max(step - 1, 0)
+        lane.step, lane.total = step, total
+        lane.heldout = lane.heldout if heldout is None else float(heldout)
         lane.state = state or ("training" if lane.state == "queued" else lane.state)
         if tokens_per_second is not None:
             self.tokens_per_second = tokens_per_second
