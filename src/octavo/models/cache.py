@@ -64,7 +64,7 @@ def writing(path: Path) -> Iterator[None]:
             raise MachineError(
                 f"The disk is full while writing {path}: free some space and run again."
             ) from error
-        if code in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        if code in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
             raise InputError(
                 f"Cannot write to {path} ({error}): make it writable, or set OCTAVO_CACHE to another folder."
             ) from error

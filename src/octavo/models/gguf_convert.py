@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from octavo.errors import InputError
 from octavo.models.gguf_tokenizer import load_gguf_tokenizer
 from octavo.models.quiet import quiet
 
@@ -20,11 +21,23 @@ def convert_gguf(path: Path, folder: Path) -> None:
     """Write the model of the GGUF file `path` into the existing `folder`, dequantised, in float32.
 
     Float32 because the products of a 4-bit block's scale, offset and code are not exact in bfloat16.
-    Peak memory is about 8 bytes a parameter. Errors are those of transformers.
+    Peak memory is about 8 bytes a parameter.
+
+    Raises:
+        InputError: transformers cannot read the file.
     """
-    tokenizer = load_gguf_tokenizer(path)
-    with quiet(stderr=True):
-        model = _load_dequantised(path)
+    try:
+        tokenizer = load_gguf_tokenizer(path)
+        with quiet(stderr=True):
+            model = _load_dequantised(path)
+    except MemoryError:
+        raise
+    except Exception as error:  # a torn file, or one of a kind that transformers does not know: many errors
+        raise InputError(
+            f"transformers cannot read {path} ({type(error).__name__}: {error}): get the file again, or give the "
+            f"model as a folder of safetensors."
+        ) from error
+    with quiet():
         if positions := getattr(model.config, "max_position_embeddings", None):
             tokenizer.model_max_length = positions
         model.save_pretrained(folder, max_shard_size="1TB")

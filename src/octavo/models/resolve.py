@@ -86,17 +86,7 @@ def _converted(base: Base, path: Path) -> Path:
         if file.read(4) != b"GGUF":
             raise InputError(f"base {base.name}: {path} is no GGUF file: give a .gguf file or a folder.")
     folder = cache_dir() / "bases" / f"gguf-{file_sha256(path)[:24]}-v{CONVERSION}"
-
-    def build(temporary: Path) -> None:
-        try:
-            convert_gguf(path, temporary)
-        except (ValueError, KeyError, NotImplementedError, IndexError) as error:
-            raise InputError(
-                f"base {base.name}: transformers cannot read {path} ({error}): give the model as a folder of "
-                f"safetensors."
-            ) from error
-
-    return build_once(folder, build)
+    return build_once(folder, lambda temporary: convert_gguf(path, temporary))
 
 
 def _check(base: Base, folder: Path) -> None:
