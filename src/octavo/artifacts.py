@@ -7,7 +7,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,13 +159,18 @@ def read_jsonl(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
     Lines end at \\n only: U+2028, U+2029 and U+0085 are text. A last line without its \\n is what a killed
     process left; it is passed over.
+
+    **Raises** `ValueError` that names the line of anything else that is no JSON.
     """
-    return list(_rows(Path(path).read_bytes()))
+    lines = Path(path).read_bytes().split(b"\n")[:-1]
+    return [_row(line, path, count) for count, line in enumerate(lines, 1) if line.strip()]
 
 
-def _rows(data: bytes) -> Iterator[dict[str, Any]]:
-    lines = data.split(b"\n")
-    yield from (json.loads(line) for line in lines[:-1] if line.strip())
+def _row(line: bytes, path: str | os.PathLike[str], count: int) -> dict[str, Any]:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}, line {count}: {error}") from error
 
 
 def sync_folder(folder: Path) -> None:

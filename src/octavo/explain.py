@@ -54,7 +54,9 @@ def explain(
     where the validated value stands in `document`, as in `moved`.
     """
     known = list(keys)
-    lines = [_line(item, document, known, moved(_loc(item), base, strip)) for item in error.errors()]
+    places = [(moved(_loc(item), base, strip), item) for item in error.errors()]
+    places.sort(key=lambda place: document.origin(place[0]).line or 0)
+    lines = [_line(item, document, known, path) for path, item in places]
     return InputError("\n".join(dict.fromkeys(lines)))
 
 

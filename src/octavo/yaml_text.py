@@ -95,8 +95,8 @@ def number(text: str) -> int | float | None:
     if _INT.fullmatch(text):
         try:
             return int(text, 0 if text[:2] in ("0o", "0x") else 10)
-        except ValueError:  # thousands of digits
-            return None
+        except ValueError:  # thousands of digits: more than any field takes
+            return float(text)
     if _FLOAT.fullmatch(text):
         return float(text)
     if _INFINITE.fullmatch(text):
@@ -151,6 +151,8 @@ class _Builder:
         line = key_line.line if key_line else node.start_mark.line + 1
         self.document.origins[split_dots(path)] = Origin(self.document.source, line, scalar)
         inner = (*above, id(node))
+        if scalar is None and node.tag not in (f"{_TAG}map", f"{_TAG}seq"):
+            self.refuse_tag(node)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path, inner)
         if isinstance(node, yaml.SequenceNode):
@@ -183,10 +185,11 @@ class _Builder:
             return None
         if tag == "bool" and _BOOL.fullmatch(text):
             return text.lower() == "true"
-        if tag in ("int", "float"):
-            value = number(text)
-            return text if value is None else value
-        return self.refuse(node, f"the tag {node.tag} cannot be read; write the value without it")
+        value = number(text) if tag in ("int", "float") else None
+        return self.refuse_tag(node) if value is None else value
+
+    def refuse_tag(self, node: yaml.Node) -> Any:
+        self.refuse(node, f"{node.tag} cannot be read; write the value without a tag")
 
     def refuse(self, node: yaml.Node, problem: str) -> Any:
         raise InputError(f"{self.document.source}, line {node.start_mark.line + 1}: {problem}")
