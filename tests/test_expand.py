@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import InputError
@@ -184,6 +184,7 @@ def test_ids_that_would_be_one_file_get_told_apart() -> None:
 RATES = st.floats(min_value=1e-300, max_value=1e300, allow_nan=False)
 
 
+@settings(deadline=None)
 @given(
     st.lists(RATES, min_size=1, max_size=5, unique=True),
     st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=3),

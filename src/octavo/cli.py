@@ -8,16 +8,13 @@ from __future__ import annotations
 import errno
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from octavo import __version__
 from octavo.errors import InputError, OctavoError
-
-if TYPE_CHECKING:
-    from octavo.study import Study
 
 EXIT_NOT_MET = 1
 EXIT_INPUT = 2
@@ -168,14 +165,16 @@ def check(
 ) -> None:
     """Count NaN and Inf in saved weights, and tell whether each adapter moved; exit code 1 if one is bad."""
     from octavo.artifacts import json_safe
-    from octavo.vitals.check import check_adapter
+    from octavo.vitals.check import check_adapter, check_table
 
     found = check_adapter(path)
     if as_json:
-        typer.echo(json.dumps(json_safe(found.to_json()), ensure_ascii=False, allow_nan=False))
+        typer.echo(json.dumps(json_safe(found), ensure_ascii=False, allow_nan=False))
     else:
-        typer.echo(found.to_text())
-    _leave_unless(found.healthy)
+        from rich.console import Console
+
+        check_table(found, Console())
+    _leave_unless(found["ok"])
 
 
 @app.command()
@@ -201,10 +200,9 @@ def base(
 def _run(study: str, out: Path, settings: list[str]) -> None:
     from octavo import pipeline
     from octavo.progress import open_progress
+    from octavo.study import Study
 
-    loaded = _load(study, settings)
-    with open_progress() as progress:
-        results = pipeline.run(loaded, out, progress)
+    results = pipeline.run(Study.load(study, settings), out, open_progress())
     for row in results["runs"]:
         typer.echo("\t".join([row["id"], row["state"], _figure(row.get("heldout_loss"))]))
     unmet = [item["name"] for item in results.get("criteria") or [] if item["met"] is False]
@@ -217,24 +215,14 @@ def _stage(name: str, study: str, out: Path | None, settings: list[str] | None) 
     """Run one stage of the pipeline. **Returns** the study folder."""
     from octavo import pipeline
     from octavo.progress import open_progress
+    from octavo.study import Study
 
     if out is None:
         if not (Path(study) / "study.yaml").is_file():
             raise InputError(f"{study}: is no study folder; say with --out where the study's files are")
         out = Path(study)
-    loaded = _load(study, settings or [])
-    with open_progress() as progress:
-        getattr(pipeline, name)(loaded, out, progress)
+    getattr(pipeline, name)(Study.load(study, settings or []), out, open_progress())
     return out
-
-
-def _load(study: str, settings: list[str]) -> Study:
-    from octavo.study import Study
-
-    loaded = Study.load(study, settings)
-    for note in loaded.notes:
-        typer.echo(f"octavo: {note}", err=True)
-    return loaded
 
 
 def _figure(value: Any) -> str:
