@@ -18,8 +18,9 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner, Result
 
 import octavo
-from octavo.artifacts import Folder
+from octavo.artifacts import Folder, write_text_atomic
 from octavo.cli import app
+from octavo.corpus.example import Example
 from octavo.errors import InputError, MachineError
 from octavo.ledger import Ledger
 from octavo.study import Study
@@ -189,10 +190,24 @@ def test_check_ends_with_1_for_bad_weights(tmp_path: Path, b: float, code: int, 
     assert (result.exit_code, found["nonfinite"], found["ok"]) == (code, nonfinite, code == 0)
 
 
+def test_data_shows_examples_of_all_variants(pipeline: Pipeline) -> None:
+    turns = [{"role": "user", "content": "q?"}, {"role": "assistant", "content": "the answer"}]
+    example = Example(id="1", family="f", kind="reasoning", seen=True, messages=turns)
+
+    def act() -> None:
+        Study.load("study.yaml").freeze("o/study.yaml")
+        write_text_atomic("o/data/control/train.jsonl", json.dumps(example.to_json()) + "\n")
+
+    pipeline.act = act
+    assert "the answer" in command("data", "study.yaml", "--out", "o", "--show", "1").stdout
+    assert command("data", "study.yaml", "--out", "o").stdout == ""
+
+
 def test_recipes_are_listed() -> None:
     result = command("recipes")
     assert result.exit_code == 0
-    assert {"control", "glyphs", "spore", "think"} <= {line.split()[0] for line in result.stdout.splitlines()}
+    first_words = {line.split()[0] for line in result.stdout.splitlines() if line.strip()}
+    assert {"control", "glyphs", "spore", "think"} <= first_words
 
 
 def test_base_prints_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -128,9 +128,23 @@ def run(study: StudyArgument, out: OutOption, settings: SetOption = None) -> Non
 
 
 @app.command()
-def data(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
+def data(
+    study: StageArgument,
+    out: StageOut = None,
+    settings: SetOption = None,
+    show: Annotated[int, typer.Option("--show", min=0, help="Print N examples of all variants.")] = 0,
+) -> None:
     """Make the datasets and their quality cards only."""
-    _stage("stage_data", study, out, settings)
+    folder = _stage("stage_data", study, out, settings)
+    if show:
+        from rich.console import Console
+
+        from octavo.artifacts import Folder
+        from octavo.corpus.preview import show_examples
+        from octavo.study import Study
+
+        variants = [variant.name for variant in Study.load(folder).variants]
+        show_examples(Folder(folder), variants, show, Console())
 
 
 @app.command()
@@ -179,11 +193,12 @@ def check(
 
 @app.command()
 def recipes() -> None:
-    """List the recipes that a variant can name."""
-    from octavo.corpus.recipes import get_recipe, recipe_names
+    """List the recipes that a variant can name, each with an example."""
+    from rich.console import Console
 
-    for name in recipe_names():
-        typer.echo(f"{name:<18} {get_recipe(name).description}")
+    from octavo.corpus.preview import show
+
+    show(Console())
 
 
 @app.command()
