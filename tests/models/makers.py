@@ -39,6 +39,7 @@ CHATML = (
 )
 
 WORDS = [
+    "[INST] You may call these tools, write a JSON object with a quick jump over the lazy fox. [/INST] |",
     "system user assistant tool Be brief.\n\nWhat is the capital of France? The capital of France is Paris.",
     "Ann has 12 apples and gives 3 to Ben, so she has 12 - 3 = 9 apples.\n  It is 14:05 in Oslo.",
     '<tool_call>\n{"name": "get_time", "arguments": {"city": "Oslo", "day": null}}\n</tool_call>',

@@ -130,7 +130,7 @@ class Encoder:
                 "The base has no token that ends a text: set `eos:` of the base in the study file."
             )
         bos = self._bos_ids
-        ids = [*bos, *self._text_ids(text, "after_control" if bos else "first"), self.eos_id]
+        ids = [*bos, *self._text_ids(text, "first"), self.eos_id]
         start = max(len(bos), 1)  # nothing predicts the first token
         return Encoded(ids, [i >= start for i in range(len(ids))])
 
