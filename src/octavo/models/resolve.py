@@ -106,7 +106,10 @@ def _check(base: Base, folder: Path) -> None:
                 f"{where} has its weights only as {', '.join(pickles[:3])}, a format that can run code when "
                 f"it is read: save the model as safetensors (`model.save_pretrained(folder)`)."
             )
-        raise InputError(f"{where} has no *.safetensors: put the weights there, or set `init: random`.")
+        raise InputError(
+            f"{where} has no *.safetensors (other files of weights are not taken from the hub): put the "
+            f"weights there, or set `init: random`."
+        )
 
 
 def _template(base: Base, study_dir: Path) -> str | None:
