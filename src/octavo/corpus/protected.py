@@ -30,7 +30,7 @@ PIECES = [
         r"\$\$(?s:.+?)\$\$|\\\[(?s:.+?)\\\]|\\\(.+?\\\)",  # formulas
         r"\\[A-Za-z]+(?:\{[^{}\n]*\})*",  # TeX commands
         r"\b(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # addresses
-        r"[-+]?(?:\d[\d,.:/]*\d|\d)%?",  # numbers, times, dates, ratios
+        r"[-+]?(?:\d[\d,.:/]*\d|\d)(?!\uFE0F?\u20E3)%?",  # numbers, times, dates, ratios; key caps are emoji
         r"\d[\d,.]*(?:\s*[-+*/×÷=]\s*[$€£]?\(?\d[\d,.]*\)?%?)+",  # sums
     )
 ]

@@ -45,7 +45,9 @@ def symbol_recipe(
         function=apply,
         options={
             "density": Option(1.0, "share of the sites that get a symbol, 0 to 1", share),
-            "roles": Option(["assistant"], "turns that symbols go into: assistant, user, system, tool", role_names),
+            "roles": Option(
+                ["assistant"], "turns that symbols go into: assistant, user, system, tool", role_names
+            ),
         },
         leaves=leaves,
         places=found,

@@ -16,13 +16,13 @@ from octavo.corpus.protected import Protected
 CONNECTIVES = {
     "because": "because|since|due to|given that|as a result of",
     "hence": "so|therefore|thus|hence|consequently|as a result|accordingly|that is why",
-    "leads": "then|next|after that|which means|this means|that means|it follows that|leads to",
+    "leads": "then|after that|which means|this means|that means|it follows that|leads to",
     "partial": "but|however|although|though|yet|whereas|on the other hand|even so|unless",
     "unknown": "if|whether|when|perhaps|maybe|possibly",
     "expansion": "also|moreover|furthermore|in addition|besides|in general|and so on",
     "and": "and then|and so|and also",
     "or": "or else|otherwise|instead",
-    "mutual": "while|in other words|that is|equally|likewise|conversely",
+    "mutual": "while|in other words|that is to say|equally|likewise|conversely",
     "not": "rather than|except|without",
 }
 # Asked of the clause that a site ends, in this order; the first that is found gives the role.
@@ -52,8 +52,8 @@ CONNECTIVE = re.compile(
 )
 SENTENCE_END = re.compile(r"(?:[.!?]+|…)[\"'”’)\]*_]*(?=\s|\Z)")
 # A line that ends without a stop ends a sentence too, unless the next goes on in lower case (wrapped prose).
-LINE_END = re.compile(r"(?<=[\w)\]%\"”’'])(?=[ \t]*(?:\r?\n(?![ \t]*[a-z])|\Z))")
-CLAUSE_END = re.compile(r"[,;:][\"'”’)]*(?=[ \t])")
+LINE_END = re.compile(r"(?<=[\w)\]%\"”’'])(?=[ \t]*(?:\r?\n(?![ \t]*[a-z](?![.)]))|\Z))")
+CLAUSE_END = re.compile(r"[,;:][\"'”’)]*(?=\s)")
 WORD = re.compile(r"[^\W\d_]+")
 _TOKEN_BEFORE = re.compile(r"[\w.]+\Z")
 _CLAUSE_WORDS = [(role, re.compile(pattern, re.IGNORECASE)) for role, pattern in CLAUSE_WORDS]

@@ -20,9 +20,21 @@ from typing import Any
 from octavo.corpus.draws import draw_stream
 from octavo.corpus.example import Example, check_sites
 from octavo.corpus.messages import canonical_messages
+from octavo.corpus.preview import describe_recipes, show
 from octavo.corpus.recipe import Option, Recipe
 from octavo.corpus.symbols import clear_symbols, strip_symbols
 from octavo.errors import InputError
+
+__all__ = [
+    "Chain",
+    "Step",
+    "build_chain",
+    "builtin_names",
+    "describe_recipes",
+    "get_recipe",
+    "recipe_names",
+    "show",
+]
 
 GROUP = "octavo.recipes"
 

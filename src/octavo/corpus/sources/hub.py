@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,7 +43,7 @@ def parse_hub_spec(spec: str) -> tuple[str, str | None, str]:
     Raises:
         InputError: too few or too many parts.
     """
-    parts = spec.removeprefix("hf:").split(":")
+    parts = re.split(r":(?![^\[]*\])", spec.removeprefix("hf:"))  # not those of a slice like train[:100]
     if not all(parts) or len(parts) > 3:
         raise InputError(f"{spec}: write hf:NAME, hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT")
     config = parts[1] if len(parts) == 3 else None
