@@ -105,7 +105,7 @@ class _Work:
         found = {}
         for base in self.study.bases:
             tokenizer = load_tokenizer(self.sources()[base.name])
-            found[base.name] = Encoder(tokenizer, base.chat_template, base.eos, base.pad)
+            found[base.name] = Encoder(tokenizer, None, base.eos, base.pad)
         return found
 
     def data(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from octavo.errors import InputError
 from octavo.lanes import attention
@@ -28,7 +28,7 @@ class BaseModel:
         InputError: the model does not honour packs or its head cannot be called apart; the message says which.
     """
 
-    def __init__(self, model: nn.Module, check: bool = True) -> None:
+    def __init__(self, model: Any, check: bool = True) -> None:
         attention.register()
         self.model: Any = model.eval().requires_grad_(False)
         self.config: Any = model.config

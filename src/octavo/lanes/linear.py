@@ -82,9 +82,9 @@ class LaneDelta(torch.autograd.Function):
         out: Tensor,
         x: Tensor,
         a_KRI: Tensor,
-        b_KOR: Tensor,
+        b_KOR: Tensor,  # noqa: ARG004
         site: Site,
-        pack: Pack,  # noqa: ARG004
+        pack: Pack,
     ) -> Tensor:
         """Base output with the adapters' added, in the same memory."""
         out_TO, x_TI = out.view(-1, out.shape[-1]), x.reshape(-1, x.shape[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from torch import nn
+from torch import Tensor, nn
 
 from octavo.errors import InputError
 
@@ -22,10 +22,11 @@ def is_linear(module: nn.Module) -> bool:
 
 def features_of(module: nn.Module) -> tuple[int, int]:
     """(input, output) features; Conv1D stores its weight the other way round."""
-    rows, columns = module.weight.shape  # type: ignore[union-attr]
-    if type(module).__name__ == "Conv1D":
-        return int(rows), int(columns)  # type: ignore[arg-type]
-    return int(columns), int(rows)  # type: ignore[arg-type]
+    weight = module.weight
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"{type(module).__name__} has no weight of one matrix")
+    rows, columns = weight.shape
+    return (rows, columns) if type(module).__name__ == "Conv1D" else (columns, rows)
 
 
 def linear_layers(model: nn.Module) -> dict[str, nn.Module]:

@@ -1,4 +1,4 @@
-"""The loop: runs are admitted to lanes, every lane takes a step a window, a run that ends leaves its lane to the next."""
+"""The loop: runs are admitted to lanes, a window is a step of every lane, a run that ends gives its lane on."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Recorder(Protocol):
     def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
         """An event line."""
 
-    def quarantined(self, task: Task, state: LaneState, evidence: str, snapshot: Matrices | None) -> None:
+    def quarantined(self, task: Task, state: LaneState, evidence: str, snapshot: Matrices | None, /) -> None:
         """A run stopped being finite; `snapshot` holds its last good adapter, if that is finite."""
 
-    def completed(self, task: Task, state: LaneState, matrices: Matrices) -> None:
+    def completed(self, task: Task, state: LaneState, matrices: Matrices, /) -> None:
         """A run ended with a finite adapter."""
 
 

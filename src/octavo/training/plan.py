@@ -117,7 +117,8 @@ def make_plan(
         missing = (longest_example * per_token - room) / 2**30
         raise InputError(
             f"the study does not fit into memory: base, {lanes} adapters and one example of {longest_example} "
-            f"tokens need {missing:.2f} GiB more than the {limit_bytes / 2**30:.2f} GiB of lanes.memory; lower train.max_length, "
+            f"tokens need {missing:.2f} GiB more than the {limit_bytes / 2**30:.2f} GiB of lanes.memory; "
+            "lower train.max_length, "
             "train.lora.rank or lanes.strategy, or raise lanes.memory"
         )
     parts = {"base": base_bytes, "adapters": adapters, "activations": int(tokens * per_token), "head": head}

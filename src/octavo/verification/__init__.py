@@ -1,0 +1,1 @@
+"""`octavo verify`: does training side by side give what each run gives by itself, and what plain PEFT gives?"""

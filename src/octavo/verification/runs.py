@@ -1,0 +1,97 @@
+"""Eight runs that differ in all that a study may vary, over short texts of the procedural corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from octavo.corpus.builtin import generate
+from octavo.expand import Run
+from octavo.settings import Train
+from octavo.training.data import Encoder, Tokens
+
+KINDS = {"reasoning": 0.5, "conversation": 0.5}
+EXAMPLES = 24
+SHORT, LONG = 40, 64
+
+# overrides of `train:`; four have dropout, all schedules and kinds of targets occur
+SETTINGS: list[dict[str, Any]] = [
+    {"lora": {"rank": 8, "alpha": 16.0, "dropout": 0.1, "targets": "attention"}},
+    {
+        "lora": {"rank": 2, "alpha": 4.0, "dropout": 0.0, "targets": ["q_proj", "v_proj"]},
+        "learning_rate": 3e-3,
+    },
+    {
+        "lora": {"rank": 4, "alpha": 8.0, "dropout": 0.3, "targets": "all-linear", "rank_scaling": "sqrt"},
+        "schedule": {"kind": "linear", "warmup_steps": 3},
+        "batch_size": 1,
+    },
+    {
+        "lora": {"rank": 16, "alpha": 16.0, "dropout": 0.0, "targets": "attention"},
+        "schedule": {"kind": "wsd", "warmup_steps": 2, "decay_steps": 6, "decay": "1-sqrt", "floor": 0.1},
+        "weight_decay": 0.2,
+    },
+    {
+        "lora": {"rank": 8, "alpha": 32.0, "dropout": 0.05, "targets": ["o_proj", "down_proj"]},
+        "learning_rate_ratio_b": 4.0,
+        "max_grad_norm": 0.2,
+    },
+    {
+        "lora": {"rank": 8, "alpha": 16.0, "dropout": 0.0, "targets": "attention"},
+        "learning_rate": 5e-4,
+        "betas": [0.8, 0.95],
+        "eps": 1e-6,
+        "accumulation": 2,
+        "batch_size": 1,
+    },
+    {
+        "lora": {"rank": 4, "alpha": 16.0, "dropout": 0.2, "targets": ["gate_proj", "up_proj", "down_proj"]},
+        "schedule": {"kind": "constant", "warmup_steps": 0},
+        "max_grad_norm": None,
+    },
+    {
+        "lora": {"rank": 1, "alpha": 1.0, "dropout": 0.0, "targets": "attention"},
+        "learning_rate": 1e-2,
+        "batch_size": 3,
+        "weight_decay": 0.0,
+    },
+]
+_COMMON: dict[str, Any] = {
+    "batch_size": 2,
+    "accumulation": 1,
+    "learning_rate": 1e-3,
+    "schedule": {"kind": "cosine", "warmup_steps": 2},
+    "eval_every": 10_000,
+    "save_every": 10_000,
+}
+
+
+def make_runs(steps: int, base: str, dropout: bool = True) -> list[Run]:
+    """The eight runs; every second one is shorter, so that lanes are left and joined midway.
+
+    Arguments:
+        steps: optimizer steps of the long runs; the short ones take 3/4 of them.
+        dropout: keep it, or set it to 0 in all (the reference draws other bits).
+    """
+    runs = []
+    for number, overrides in enumerate(SETTINGS):
+        values = {**_COMMON, **overrides, "steps": steps if number % 2 else max(1, steps * 3 // 4)}
+        values["max_length"] = SHORT if number % 3 else LONG
+        if not dropout:
+            values["lora"] = {**values["lora"], "dropout": 0.0}
+        runs.append(Run(f"verify-{number}", "verify", base, number, Train.model_validate(values)))
+    return runs
+
+
+def make_rows(encoder: Encoder) -> dict[int, list[Tokens]]:
+    """The examples as tokens, cut to each length that a run uses."""
+    examples, _ = generate(KINDS, EXAMPLES * 8, 1, seed=0)
+    encoded = [(e, encoder.encode(e.messages, e.tools, where=e.id)) for e in examples]
+    fits = [(e, x) for e, x in encoded if sum(x.labels[:SHORT]) > 2][:EXAMPLES]
+    return {
+        length: [_cut(e.id, x.ids[:length], x.labels[:length]) for e, x in fits] for length in (SHORT, LONG)
+    }
+
+
+def _cut(name: str, ids: Sequence[int], labels: Sequence[bool]) -> Tokens:
+    return Tokens(name, name, tuple(ids), tuple(labels), sum(labels[1:]))

@@ -1,0 +1,147 @@
+"""The four comparisons of `octavo verify`, by the norm of invariant 1."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from octavo.expand import Run
+from octavo.lanes.base import BaseModel
+from octavo.lanes.peft_io import Matrices
+from octavo.training.data import Encoder
+from octavo.training.loop import LaneState, PackTrainer
+from octavo.training.tasks import Task, make_task
+from octavo.verification.reference import train_reference
+from octavo.verification.runs import make_rows, make_runs
+
+LIMIT_ALONE, LIMIT_SPLIT, LIMIT_PEFT = 1e-4, 1e-3, 1e-3
+# fewer lanes than runs: two runs wait for a lane to become free
+LANES = 6
+_WHOLE, _SPLIT = 10_000, 100
+
+
+@dataclass
+class Kept:
+    """The recorder of a verification: keeps what runs begin and end with, writes nothing."""
+
+    started: dict[str, Matrices]
+    ended: dict[str, Matrices]
+    trainer: PackTrainer | None = None
+
+    def admitted(self, task: Task, lane: int) -> None:
+        """Remember the initial matrices."""
+        if self.trainer is not None:
+            self.started[task.run.id] = self.trainer.bank.read(lane)
+
+    def step(self, task: Task, row: dict[str, Any]) -> None:
+        """Nothing."""
+
+    def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
+        """Nothing."""
+
+    def quarantined(self, task: Task, _state: LaneState, evidence: str, _snapshot: Matrices | None) -> None:
+        """A run that dies here is a failure of the verification."""
+        raise RuntimeError(f"{task.run.id}: {evidence}")
+
+    def completed(self, task: Task, _state: LaneState, matrices: Matrices) -> None:
+        """Remember the trained matrices."""
+        self.ended[task.run.id] = matrices
+
+
+def train_lanes(model: nn.Module, tasks: Sequence[Task], lanes: int, tokens: int) -> Kept:
+    """Train tasks in a bank of `lanes` with micro-steps of at most `tokens`; the model is left as it was."""
+    base = BaseModel(model, check=False)
+    kept = Kept({}, {})
+    rank = max(task.adapter.rank for task in tasks)
+    trainer = PackTrainer(base, tasks, lanes, rank, tokens, kept)
+    kept.trainer = trainer
+    try:
+        while trainer.busy:
+            trainer.step()
+    finally:
+        trainer.close()
+    return kept
+
+
+def relative_difference(found: Matrices, wanted: Matrices) -> float:
+    """||dW - dW_ref||_F / ||dW_ref||_F, dW of all layers together; the scale cancels."""
+    gap = size = 0.0
+    for name, (a, b) in wanted.items():
+        reference = b.double() @ a.double()
+        gap += float((found[name][1].double() @ found[name][0].double() - reference).square().sum())
+        size += float(reference.square().sum())
+    return (gap / size) ** 0.5
+
+
+def same_bits(found: Matrices, wanted: Matrices) -> bool:
+    """Are all matrices equal, byte for byte?"""
+    return all(torch.equal(found[n][i], wanted[n][i]) for n in wanted for i in (0, 1))
+
+
+def verify(
+    model: nn.Module,
+    encoder: Encoder,
+    steps: int = 20,
+    say: Callable[[str], None] = lambda _: None,
+    fault: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> dict[str, Any]:
+    """Compare eight mixed runs trained in lanes with each alone, with another cut, and with plain PEFT.
+
+    Arguments:
+        model: in float32, on the CPU, with any attention; left as it was.
+        steps: optimizer steps of the long runs.
+        say: told of each arm.
+        fault: a context that is entered around the fused arms only (tests plant mistakes through it).
+
+    Returns:
+        {"runs", "max_relative_difference", "max_relative_difference_split", "max_relative_difference_peft",
+        "bitwise"}: the worst run of each comparison.
+    """
+    rows = make_rows(encoder)
+    plain = copy.deepcopy(model)
+
+    def tasks_of(runs: Sequence[Run]) -> list[Task]:
+        return [
+            make_task(run, rows[run.train.max_length], rows[run.train.max_length][:2], model) for run in runs
+        ]
+
+    tasks = tasks_of(make_runs(steps, "base"))
+    say(f"{len(tasks)} runs in {LANES} lanes")
+    with fault():
+        fused = train_lanes(model, tasks, LANES, _WHOLE).ended
+    say("each run alone")
+    alone = {t.run.id: train_lanes(model, [t], 1, _WHOLE).ended[t.run.id] for t in tasks}
+    say(f"micro-steps of at most {_SPLIT} tokens")
+    with fault():
+        split = train_lanes(model, tasks, LANES, _SPLIT).ended
+    say("without dropout, in lanes")
+    without = tasks_of(make_runs(steps, "base", dropout=False))
+    with fault():
+        plain_lanes = train_lanes(model, without, LANES, _WHOLE)
+    say("without dropout, by padded PEFT and torch AdamW")
+    peft = {t.run.id: train_reference(plain, t, plain_lanes.started[t.run.id]) for t in without}
+    names = [task.run.id for task in tasks]
+    return {
+        "runs": len(tasks),
+        "max_relative_difference": max(relative_difference(fused[n], alone[n]) for n in names),
+        "max_relative_difference_split": max(relative_difference(split[n], alone[n]) for n in names),
+        "max_relative_difference_peft": max(
+            relative_difference(plain_lanes.ended[n], peft[n]) for n in names
+        ),
+        "bitwise": all(same_bits(fused[n], alone[n]) for n in names),
+    }
+
+
+def holds(found: dict[str, Any]) -> bool:
+    """Are all figures within the bounds?"""
+    return (
+        found["max_relative_difference"] <= LIMIT_ALONE
+        and found["max_relative_difference_split"] <= LIMIT_SPLIT
+        and found["max_relative_difference_peft"] <= LIMIT_PEFT
+    )
