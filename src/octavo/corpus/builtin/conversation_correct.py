@@ -94,4 +94,54 @@ def correct_capital(dice: Dice) -> Draft:
     return Draft(turns(ask, reply), true, plan)
 
 
-FAMILIES = (Family("correct_product", correct_product), Family("correct_capital", correct_capital))
+_MEASURES = (
+    ("minutes", "an hour", 60), ("seconds", "a minute", 60), ("hours", "a day", 24), ("days", "a week", 7), ("grams", "a kilogram", 1000),
+    ("metres", "a kilometre", 1000), ("centimetres", "a metre", 100), ("millimetres", "a centimetre", 10), ("millilitres", "a litre", 1000),
+    ("months", "a year", 12), ("eggs", "a dozen", 12), ("years", "a century", 100), ("sides", "a hexagon", 6), ("degrees", "a right angle", 90),
+    ("days", "a leap year", 366), ("players", "a string quartet", 4), ("kilograms", "a tonne", 1000), ("degrees", "a full circle", 360),
+    ("years", "a decade", 10), ("sides", "an octagon", 8), ("cards", "a suit of playing cards", 13), ("strings", "a violin", 4),
+)  # fmt: skip
+
+
+def correct_measure(dice: Dice) -> Draft:
+    """A claimed number of parts in a whole, or in several wholes, right or wrong."""
+    part, whole, true = dice.pick(_MEASURES)
+    wrong = dice.chance(0.75)
+    claim = (
+        dice.pick(
+            [n for n in (true * 10, true // 2, true + 2, true * 2, true - 1, true + 10) if n not in (true, 0)]
+        )
+        if wrong
+        else true
+    )
+    slots = {"p": part, "w": whole, "x": number(true), "c": number(claim)}
+    ask = dice.say(
+        _source(dice)
+        + " that {[w] has [c] [p]|there are [c] [p] in [w]}. {is that right|is it true|can that be|did i get that right|should i believe it}?",
+        **slots,
+    )
+    if wrong:
+        reply = dice.say(
+            """{no|not quite|that is a slip|that can't be right}{: |. }{there are [x] [p] in [w]|[w] has [x]
+            [p]}, not [c]{.|. {it is easy to mix up such numbers|such numbers are easily mixed up|now you
+            know}.}""",
+            **slots,
+        )
+    else:
+        reply = dice.say(
+            "{yes, that is right|yes|that is correct|you can believe it}: {there are [x] [p] in [w]|[w] has "
+            "[x] [p]}.",
+            **slots,
+        )
+    plan = [
+        dice.say("{[w] has [x] [p]|there are [x] [p] in [w]}.", **slots),
+        dice.say("the claim {was|is} [c], so it is [v].", v="wrong" if wrong else "right", **slots),
+    ]
+    return Draft(turns(ask, reply), number(true), plan)
+
+
+FAMILIES = (
+    Family("correct_product", correct_product),
+    Family("correct_capital", correct_capital),
+    Family("correct_measure", correct_measure, seen=False),
+)

@@ -100,6 +100,8 @@ def notice_title(dice: Dice) -> Draft:
         "[day]}",
         **facts,
     )
+    if len(reply.split()) > words:
+        return notice_title(dice)
     plan = [
         dice.say("{the event is|it is about} [a:event] and the day is [day].", **facts),
         dice.say("{a title of at most [n] words has room for both|that fits into [n] words}.", n=words),

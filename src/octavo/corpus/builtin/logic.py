@@ -58,8 +58,9 @@ def evaluate(glyphs: bool, dice: Dice) -> Draft:
         "legend": dice.raw(_LEGEND if glyphs else _THREE),
     }
     question = dice.raw(
-        """{[legend]{suppose that [g]|assume that [g]|take it that [g]}. {what is [f]|what value does [f] have|find the value of [f], please|evaluate
-        [f] for me}|[legend]{what is the value of [f]|which value does [f] take|what does [f] come to} {if|when|given that} [g]}{?|}""",
+        """{[legend]{suppose that [g]|assume that [g]|take it that [g]}. {what is [f]|what value does [f]
+        have|find the value of [f], please|evaluate [f] for me}|[legend]{what is the value of [f]|which value
+        does [f] take|what does [f] come to} {if|when|given that} [g]}{?|}""",
         **slots,
     )
     question = question.rstrip("?") + ("." if "please" in question or "for me" in question else "?")
@@ -84,8 +85,8 @@ def solve(glyphs: bool, dice: Dice) -> Draft:
     slots = {"f": text if glyphs else f'"{text}"', "g": phrase, "t": names[target], "m": missing, "x": answer}
     slots["legend"] = dice.raw(_LEGEND if glyphs else _THREE)
     question = dice.raw(
-        """[legend]{[g], and [f] {is|comes out as} [t]|it is known that [f] is [t], and that [g]|[f] is [t] while [g]}. {which value can [m]
-        have|what can [m] be|what is possible for [m]}{| then}?""",
+        """[legend]{[g], and [f] {is|comes out as} [t]|it is known that [f] is [t], and that [g]|[f] is [t]
+        while [g]}. {which value can [m] have|what can [m] be|what is possible for [m]}{| then}?""",
         **slots,
     )
     gives = "gives" if glyphs else "is"
@@ -136,8 +137,9 @@ def equal(glyphs: bool, dice: Dice) -> Draft:
         "legend": dice.raw(_LEGEND if glyphs else _THREE),
     }
     question = dice.raw(
-        """[legend]{do [f] and [g] always have the same value|is [f] the same as [g] {in every case|for all values}|are [f] and [g]
-        equivalent|can [f] be replaced by [g] {without changing any value|in every case}}?""",
+        """[legend]{do [f] and [g] always have the same value|is [f] the same as [g] {in every case|for all
+        values}|are [f] and [g] equivalent|can [f] be replaced by [g] {without changing any value|in every
+        case}}?""",
         **slots,
     )
     if differ is None:
@@ -211,12 +213,13 @@ def reports(glyphs: bool, dice: Dice) -> Draft:
         "rule": "smallest" if every else "largest",
     }
     question = dice.raw(
-        """{[n] reports about [v] have been checked: [r]|[n] people reported on [v]. their reports: [r]|about [v] there are [n] reports; [r]}.
-        [legend]{what is the value of|which value has} the statement "{|it is true that }{all of the reports are true|every report is true}"?"""
+        """{[n] reports about [v] have been checked: [r]|[n] people reported on [v]. their reports: [r]|about
+        [v] there are [n] reports; [r]}. [legend]{what is the value of|which value has} the statement "{|it
+        is true that }{all of the reports are true|every report is true}"?"""
         if every
-        else """{[n] reports about [v] have been checked: [r]|[n] people reported on [v]. their reports: [r]|about [v] there are [n] reports;
-        [r]}. [legend]{what is the value of|which value has} the statement "{|it is true that }{at least one of the reports is true|some report
-        is true}"?""",
+        else """{[n] reports about [v] have been checked: [r]|[n] people reported on [v]. their reports:
+        [r]|about [v] there are [n] reports; [r]}. [legend]{what is the value of|which value has} the
+        statement "{|it is true that }{at least one of the reports is true|some report is true}"?""",
         **slots,
     )
     found = sorted({*values}, reverse=True)
@@ -247,11 +250,11 @@ def translate(glyphs: bool, dice: Dice) -> Draft:
     source, answer = written(formula, not glyphs), written(formula, glyphs)
     slots = {"s": source if not glyphs else f'"{source}"', "x": answer if glyphs else f'"{answer}"'}
     if glyphs:
-        ask = """{how is [s] written in glyphs|how do you write [s] in glyphs|write [s] in glyph form{, please| for me|}|what is the glyph form of [s]|
-        turn [s] into glyphs{, please| for me|}}"""
+        ask = """{how is [s] written in glyphs|how do you write [s] in glyphs|write [s] in glyph form{,
+        please| for me|}|what is the glyph form of [s]| turn [s] into glyphs{, please| for me|}}"""
     else:
-        ask = """{what does [s] say in words|{how is|how do you read} [s] in words|write [s] in words{, please| for me|}|read out [s] for me in
-        words|put the formula [s] into plain words{, please|}}"""
+        ask = """{what does [s] say in words|{how is|how do you read} [s] in words|write [s] in words{,
+        please| for me|}|read out [s] for me in words|put the formula [s] into plain words{, please|}}"""
     question = dice.raw(ask, **slots)
     question += "?" if question.startswith(("how", "what")) else "."
     used = _heads(formula)
@@ -283,7 +286,8 @@ _TASKS: tuple[tuple[str, Callable[[bool, Dice], Draft], bool], ...] = (
     ("reports", reports, True),
 )
 WORD_FAMILIES = tuple(Family(f"{name}_words", partial(task, False), seen) for name, task, seen in _TASKS)
-GLYPH_FAMILIES = tuple(Family(f"{name}_glyphs", partial(task, True), seen) for name, task, seen in _TASKS) + (
+GLYPH_FAMILIES = (
+    *tuple(Family(f"{name}_glyphs", partial(task, True), seen) for name, task, seen in _TASKS),
     Family("to_glyphs", partial(translate, True)),
     Family("from_glyphs", partial(translate, False), seen=False),
 )

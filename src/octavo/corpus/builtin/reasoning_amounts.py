@@ -17,7 +17,7 @@ PACKS = tuple(
 def stock(dice: Dice) -> Draft:
     """A collection grows and shrinks three times: what is left."""
     who, friend = people(dice, 2)
-    have = dice.whole(40, 400)
+    start = have = dice.whole(40, 400)
     moves, spoken, steps = dice.shuffled(["gift", "loss", "purchase"]), [], []
     for move in moves:
         before = have
@@ -35,12 +35,12 @@ def stock(dice: Dice) -> Draft:
             spoken.append(dice.raw(get, k=amount, q=friend.name))
             step = "{adding [k] gives|with [k] more there are} [b] + [k] = [h]"
         steps.append(dice.raw(step, b=before, k=amount, h=have))
-        start = before if len(steps) == 1 else start
     thing = dice.pick(COLLECTIBLES)
     question = dice.raw(
-        """{[p] {has|owns|keeps} [n] [thing]|[p]'s collection {holds|counts} [n] [thing]|there are [n] [thing] in [p]'s
-        collection}. {[they]|then [they_low]|over the year, [they_low]} [one], [two] and [three]. {how many [thing]
-        {are there|does [p] have} {now|in the end}|how many [thing] {remain|are left} {after all that|at the end}}?""",
+        """{[p] {has|owns|keeps} [n] [thing]|[p]'s collection {holds|counts} [n] [thing]|there are [n]
+        [thing] in [p]'s collection}. {[they]|then [they_low]|over the year, [they_low]} [one], [two] and
+        [three]. {how many [thing] {are there|does [p] have} {now|in the end}|how many [thing] {remain|are
+        left} {after all that|at the end}}?""",
         p=who.name, they=who.they.capitalize(), they_low=who.they, n=start, thing=thing,
         one=spoken[0], two=spoken[1], three=spoken[2],
     )  # fmt: skip
@@ -107,9 +107,10 @@ def average(dice: Dice) -> Draft:
     values = dice.shuffled([*values, last])
     what = dice.pick(ACTIVITIES)
     question = dice.raw(
-        """{[p] {trains|practises} [a] {[n] times|on [n] days} and {notes down|writes down} the minutes: [v]|in [n] rounds of
-        [a], [p] {scores|gets} [v] points|the [a] club had [v] visitors on [n] evenings}. {what is the {average|mean}|how much
-        is that on average|what {average|mean} does that give}?""",
+        """{[p] {trains|practises} [a] {[n] times|on [n] days} and {notes down|writes down} the minutes:
+        [v]|in [n] rounds of [a], [p] {scores|gets} [v] points|the [a] club had [v] visitors on [n]
+        evenings}. {what is the {average|mean}|how much is that on average|what {average|mean} does that
+        give}?""",
         p=who.name, a=what, n=count, v=listed([str(v) for v in values]),
     )  # fmt: skip
     total = sum(values)
@@ -134,7 +135,12 @@ def ratio_split(dice: Dice) -> Draft:
     """An amount shared in a ratio: one share."""
     first, second = people(dice, 2)
     a, b = dice.pick(
-        [(x, y) for x in range(1, 8) for y in range(1, 8) if x != y and (x == 1 or y == 1 or (x % y and y % x))]
+        [
+            (x, y)
+            for x in range(1, 8)
+            for y in range(1, 8)
+            if x != y and (x == 1 or y == 1 or (x % y and y % x))
+        ]
     )
     while (a % 2 == 0 and b % 2 == 0) or (a % 3 == 0 and b % 3 == 0):
         a, b = a // 2, b + 1
@@ -145,9 +151,10 @@ def ratio_split(dice: Dice) -> Draft:
     slots = {"p": first.name, "q": second.name, "a": a, "b": b, "n": a + b, "t": money(total * 100, sign)}
     slots |= {"u": money(part * 100, sign), "x": money(part * times * 100, sign), "k": times, "w": who.name}
     question = dice.raw(
-        """{[p] and [q] {share|split|divide} [t] in the ratio [a]:[b]|[t] is {shared|split} between [p] and [q] in the ratio
-        [a]:[b]|[p] and [q] earned [t] together and split it [a]:[b]}{| {because of|according to} the hours they worked|, in that
-        order}. {how much {does [w] get|is [w]'s share}|what is [w]'s share|what does [w] {get|receive}}?""",
+        """{[p] and [q] {share|split|divide} [t] in the ratio [a]:[b]|[t] is {shared|split} between [p] and
+        [q] in the ratio [a]:[b]|[p] and [q] earned [t] together and split it [a]:[b]}{| {because
+        of|according to} the hours they worked|, in that order}. {how much {does [w] get|is [w]'s share}|what
+        is [w]'s share|what does [w] {get|receive}}?""",
         **slots,
     )
     steps = [
@@ -206,8 +213,8 @@ def percent_rest(dice: Dice) -> Draft:
     }
     slots |= {"k": number(part), "x": number(answer)}
     question = dice.raw(
-        """{of the [n] [g] [pl], [pc]% [does]|there are [n] [g] [pl], and [pc]% of them [does]|[pl] there are [n] [g]; [pc]% of
-        them [does]}. how many {of them |[g] |}[asked]?""",
+        """{of the [n] [g] [pl], [pc]% [does]|there are [n] [g] [pl], and [pc]% of them [does]|[pl] there are
+        [n] [g]; [pc]% of them [does]}. how many {of them |[g] |}[asked]?""",
         **slots,
     )
     steps = [dice.raw("[pc]% of [n] is [n] × [pc] / 100 = [k]{|, and so many [does]}", **slots)]
@@ -231,9 +238,10 @@ def recipe_scale(dice: Dice) -> Draft:
     slots = {"p": who.name, "i": name, "u": unit, "b": base, "t": target, "h": number(have), "e": each}
     slots["x"] = number(need)
     question = dice.raw(
-        """{[p]'s {favourite|family|old} recipe {serves [b] people|is for [b] people} and {takes|needs|uses} [h] [u] of [i]|for [b] people,
-        a recipe {from [p]'s cookbook|that [p] likes} {calls for|takes} [h] [u] of [i]}. {how much [i] is needed for [t] people|[p] is cooking for [t] people. how much [i]
-        {is needed|does [p] need}|what amount of [i] is right for [t] people}?""",
+        """{[p]'s {favourite|family|old} recipe {serves [b] people|is for [b] people} and {takes|needs|uses}
+        [h] [u] of [i]|for [b] people, a recipe {from [p]'s cookbook|that [p] likes} {calls for|takes} [h]
+        [u] of [i]}. {how much [i] is needed for [t] people|[p] is cooking for [t] people. how much [i] {is
+        needed|does [p] need}|what amount of [i] is right for [t] people}?""",
         **slots,
     )
     steps = [
@@ -271,9 +279,9 @@ def missing_score(dice: Dice) -> Draft:
         "e": " + ".join(map(str, values)),
     }
     question = dice.raw(
-        """{[p] scored [v] in [k]|[p]'s results in [k] are [v]|after [k], [p] has [v] points}. {what must [they] score in the next
-        test|how many points does [they] need in the next one|what is needed in the next test} {for an average of [m]|to reach an
-        average of [m]}{| over all [n]}?""",
+        """{[p] scored [v] in [k]|[p]'s results in [k] are [v]|after [k], [p] has [v] points}. {what must
+        [they] score in the next test|how many points does [they] need in the next one|what is needed in the
+        next test} {for an average of [m]|to reach an average of [m]}{| over all [n]}?""",
         **slots,
     )
     steps = [

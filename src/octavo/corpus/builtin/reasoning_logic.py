@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 from octavo.corpus.builtin.dice import Dice
 from octavo.corpus.builtin.draft import Draft, Family, listed, worked
@@ -34,7 +34,7 @@ def rules(dice: Dice) -> Draft:
     events = dice.some(_EVENTS, length + 1)
     links = [
         dice.raw("{if [a], {then |}[b]|[b] if [a]|whenever [a], [b]}", a=a[0], b=b[0])
-        for a, b in zip(events, events[1:], strict=False)
+        for a, b in pairwise(events)
     ]
     kind = dice.pick(("forward", "forward", "back", "back", "stuck", "stuck"))
     first, last = events[0], events[-1]
@@ -45,14 +45,15 @@ def rules(dice: Dice) -> Draft:
     }[kind]
     slots = {"r": ". ".join(dice.shuffled(links)), "f": fact, "q": asked[0], "x": answer}
     question = dice.raw(
-        """{[r]. {now |today |}[f]|{these rules hold|this is known}: [r]. {also, |and }[f]|[f]. {besides|moreover}, [r]}. {is it true, false or
-        unknown that [q]|what about "[q]": true, false or unknown|what follows for "[q]": true, false or unknown}?""",
+        """{[r]. {now |today |}[f]|{these rules hold|this is known}: [r]. {also, |and }[f]|[f].
+        {besides|moreover}, [r]}. {is it true, false or unknown that [q]|what about "[q]": true, false or
+        unknown|what follows for "[q]": true, false or unknown}?""",
         **slots,
     )
     if kind == "forward":
         steps = [
             dice.raw("{since|because} [a], {it follows that |}[b]", a=a[0], b=b[0])
-            for a, b in zip(events, events[1:], strict=False)
+            for a, b in pairwise(events)
         ]
     elif kind == "back":
         back = events[::-1]
@@ -62,7 +63,7 @@ def rules(dice: Dice) -> Draft:
                 nb=b[1],
                 c=c[0],
             )
-            for b, c in zip(back, back[1:], strict=False)
+            for b, c in pairwise(back)
         ]
     elif fact == first[1]:
         steps = [
@@ -149,9 +150,9 @@ def classes(dice: Dice) -> Draft:
     }[form]
     slots = {"p": who.name, "r": rule, "f": fact, "q": asked, "x": answer}
     question = dice.raw(
-        """{[r]. {[p] [f]|and [p] [f]|now, [p] [f]}|we know that [r] and that [p] [f]|[p] [f]. {moreover, |also, |}[r]}. {does it follow that [p]
-        [q]|what about this: [p] [q]|is it true, false or unknown that [p] [q]}? {answer true, false or unknown.|is that true, false or
-        unknown?|}""",
+        """{[r]. {[p] [f]|and [p] [f]|now, [p] [f]}|we know that [r] and that [p] [f]|[p] [f]. {moreover,
+        |also, |}[r]}. {does it follow that [p] [q]|what about this: [p] [q]|is it true, false or unknown
+        that [p] [q]}? {answer true, false or unknown.|is that true, false or unknown?|}""",
         **slots,
     )
     if "true, false" not in question:
@@ -196,8 +197,9 @@ def honest(dice: Dice) -> Draft:
     ]
     slots = {"w": listed(who), "t": who[target], "k": who[known], "x": answer}
     question = dice.raw(
-        """{each of [w] either always tells the truth or always lies|[w] are each either honest all the time or lying all the time}. [c] {we know
-        that [k] is honest|[k] is known to be honest}. {is [t] honest or lying|which is [t], honest or lying}?""",
+        """{each of [w] either always tells the truth or always lies|[w] are each either honest all the time
+        or lying all the time}. [c] {we know that [k] is honest|[k] is known to be honest}. {is [t] honest or
+        lying|which is [t], honest or lying}?""",
         c=" ".join(spoken), **slots,
     )  # fmt: skip
     trail = _trail(dice, who, claims, known, fits[0], target)

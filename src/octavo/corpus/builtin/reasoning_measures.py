@@ -46,11 +46,12 @@ def remainder(dice: Dice) -> Draft:
     }
     slots |= {"hs": number(have), "us": number(used), "xs": number(rest)}
     if big == "km":
-        ask = """{the [s] is [h] long, and [p] has {covered|done} [u] of it|[p] wants to follow a [s] of [h] and has {covered|done} [u]}.
-        {how much is left|what distance is left|how far is it still}?"""
+        ask = """{the [s] is [h] long, and [p] has {covered|done} [u] of it|[p] wants to follow a [s] of [h]
+        and has {covered|done} [u]}. {how much is left|what distance is left|how far is it still}?"""
     else:
-        ask = """{[p] has [h] of [s] and {uses|needs|gives away} [u]|there are [h] of [s] in the storeroom; [p] takes [u]|from [h] of [s],
-        [p] {takes|uses} [u]}. {how much is left|how much [s] {remains|is left}|what is left over}?"""
+        ask = """{[p] has [h] of [s] and {uses|needs|gives away} [u]|there are [h] of [s] in the storeroom;
+        [p] takes [u]|from [h] of [s], [p] {takes|uses} [u]}. {how much is left|how much [s] {remains|is
+        left}|what is left over}?"""
     question = dice.raw(ask, **slots)
     steps = [dice.raw("{in [sm], that is|written in [sm], it is} [hs] [sm] less [us] [sm]", **slots),
              dice.raw("[hs] - [us] = [xs], {so the rest is [xs] [sm]|in [sm]}", **slots)]  # fmt: skip
@@ -126,9 +127,10 @@ def fence(dice: Dice) -> Draft:
         "o": dice.pick(("garden", "meadow", "yard", "hen run", "orchard")),
     }
     question = dice.raw(
-        """{[p]'s [o] is [a] m long and [b] m wide|[p] has a rectangular [o] of [a] m by [b] m|a rectangular [o] measures [a] m by [b]
-        m}. {[they] wants a fence around it|it gets a fence all around}, with {a gap of [g] m for the gate|a gate of [g] m that needs no
-        fence}. {a|one} metre of fence costs [c]. {what does the fence cost|how much {is|will} the fence {cost|}}?""".replace(
+        """{[p]'s [o] is [a] m long and [b] m wide|[p] has a rectangular [o] of [a] m by [b] m|a rectangular
+        [o] measures [a] m by [b] m}. {[they] wants a fence around it|it gets a fence all around}, with {a
+        gap of [g] m for the gate|a gate of [g] m that needs no fence}. {a|one} metre of fence costs [c].
+        {what does the fence cost|how much {is|will} the fence {cost|}}?""".replace(
             "how much {is|will} the fence {cost|}", "how much will the fence cost"
         ),
         they=who.they, **slots,
@@ -171,9 +173,9 @@ def tiles(dice: Dice) -> Draft:
         "o": dice.pick(("bathroom", "kitchen", "hall", "terrace", "laundry room", "pantry")),
     }
     question = dice.raw(
-        """{the floor of [p]'s [o] is [a] m by [b] m|[p] tiles {a|the} [o] of [a] m by [b] m}. {the square tiles {measure|are} [s] cm on
-        {a|each} side|each tile is a square of [s] cm} and {come in packs of [k]|a pack holds [k] of them}. {how many packs {does [p]
-        need|are needed|must be bought}}?""",
+        """{the floor of [p]'s [o] is [a] m by [b] m|[p] tiles {a|the} [o] of [a] m by [b] m}. {the square
+        tiles {measure|are} [s] cm on {a|each} side|each tile is a square of [s] cm} and {come in packs of
+        [k]|a pack holds [k] of them}. {how many packs {does [p] need|are needed|must be bought}}?""",
         **slots,
     )
     steps = [
@@ -216,9 +218,10 @@ def parcel(dice: Dice) -> Draft:
     }
     slots |= {"na": number(n * a), "mb": number(m * b), "k": f"{total / 1000:g}", "y": dice.pick(TOWNS)}
     question = dice.raw(
-        """{[p] sends a parcel to [y]|a parcel for [y] is being packed|[p] packs a parcel}: [n] [f] {of [a] g each|at [a] g each} and [m]
-        [s] {of [b] g each|at [b] g each}{. the empty box weighs [e] g|, in a box that weighs [e] g}. {how many kilograms is the parcel|
-        what does the whole parcel weigh in kg|how heavy is it all together, in kg}?""",
+        """{[p] sends a parcel to [y]|a parcel for [y] is being packed|[p] packs a parcel}: [n] [f] {of [a] g
+        each|at [a] g each} and [m] [s] {of [b] g each|at [b] g each}{. the empty box weighs [e] g|, in a box
+        that weighs [e] g}. {how many kilograms is the parcel| what does the whole parcel weigh in kg|how
+        heavy is it all together, in kg}?""",
         **slots,
     )
     steps = [

@@ -33,9 +33,10 @@ def rhythm(dice: Dice) -> Draft:
     }
     slots |= {"m": common // a, "n": common // b}
     question = dice.raw(
-        """{the [v] to [h] leaves every [a] minutes, the one to [e] every [b] minutes|every [a] minutes a [v] leaves for [h], every [b] minutes
-        one for [e]|a [v] goes to [h] every [a] minutes and another to [e] every [b] minutes}. {at [t] both leave {together|at once}|both
-        leave at [t]}. {when do they next leave at the same time|at what time do both leave together again}?""",
+        """{the [v] to [h] leaves every [a] minutes, the one to [e] every [b] minutes|every [a] minutes a [v]
+        leaves for [h], every [b] minutes one for [e]|a [v] goes to [h] every [a] minutes and another to [e]
+        every [b] minutes}. {at [t] both leave {together|at once}|both leave at [t]}. {when do they next
+        leave at the same time|at what time do both leave together again}?""",
         **slots,
     ).replace("a ferry goes", "a ferry goes")
     steps = [
@@ -78,8 +79,9 @@ def sequence(dice: Dice) -> Draft:
         last = f"{row[4]} + {step + 4} = {row[5]}"
     slots = {"p": who.name, "r": ", ".join(number(v) for v in row[:5]), "x": number(row[5])}
     question = dice.raw(
-        """{[p] writes {down |}the numbers [r]|the numbers [r] follow a rule|a row of numbers {begins|starts}: [r]|on the {fence|doors|boxes}
-        [p] sees the numbers [r]}. {which number comes next|what is the next number{| in the row}|how does it go on}?""",
+        """{[p] writes {down |}the numbers [r]|the numbers [r] follow a rule|a row of numbers
+        {begins|starts}: [r]|on the {fence|doors|boxes} [p] sees the numbers [r]}. {which number comes
+        next|what is the next number{| in the row}|how does it go on}?""",
         **slots,
     )
     final = dice.raw("{the next number is|next comes|it goes on with} [x]", **slots)
@@ -105,9 +107,10 @@ def unknown_number(dice: Dice) -> Draft:
     }
     slots |= {"do": "adds" if plus else "subtracts", "they": who.they}
     question = dice.raw(
-        """{[p] thinks of a number, multiplies it by [f] and [do] [a]. {the result is|that gives|[they] gets} [r]|[p] {tells|says to} [q]:
-        "i multiply my number by [f], then i [d2] [a], and get [r]"|a number is multiplied by [f]; then [p] [do] [a] and has [r]}. {what is
-        the number|which number is it|what number was it at the start}?""",
+        """{[p] thinks of a number, multiplies it by [f] and [do] [a]. {the result is|that gives|[they] gets}
+        [r]|[p] {tells|says to} [q]: "i multiply my number by [f], then i [d2] [a], and get [r]"|a number is
+        multiplied by [f]; then [p] [do] [a] and has [r]}. {what is the number|which number is it|what number
+        was it at the start}?""",
         d2="add" if plus else "subtract", **slots,
     )  # fmt: skip
     undo = "[r] - [a] = [m]" if plus else "[r] + [a] = [m]"
@@ -141,8 +144,9 @@ def divisors(dice: Dice) -> Draft:
     }
     slots["ps"] = listed(pairs)
     question = dice.raw(
-        """{[p] lays out [n] [t] in equal rows, with nothing left over|[n] [t] are to stand in equal rows, none left over}. {how many
-        different row lengths are possible|how many lengths can a row have}{, from 1 to [n]|, counting 1 and [n]}?""",
+        """{[p] lays out [n] [t] in equal rows, with nothing left over|[n] [t] are to stand in equal rows,
+        none left over}. {how many different row lengths are possible|how many lengths can a row have}{, from
+        1 to [n]|, counting 1 and [n]}?""",
         **slots,
     )
     steps = [
@@ -161,9 +165,9 @@ def digits(dice: Dice) -> Draft:
     total = sum(map(int, code))
     slots = {"p": who.name, "c": code, "e": " + ".join(code), "n": total}
     question = dice.raw(
-        """{the code of [p]'s {locker|bicycle lock|suitcase} is [c]|[p]'s {ticket|raffle ticket|library card} has the number [c]|on [p]'s
-        {parcel|badge} stands the number [c]}. {what is the sum of its digits|what do its digits add up to|what do you get when you add its
-        digits}?""",
+        """{the code of [p]'s {locker|bicycle lock|suitcase} is [c]|[p]'s {ticket|raffle ticket|library card}
+        has the number [c]|on [p]'s {parcel|badge} stands the number [c]}. {what is the sum of its
+        digits|what do its digits add up to|what do you get when you add its digits}?""",
         **slots,
     )
     half = len(code) // 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from octavo.corpus.builtin.dice import Dice
 from octavo.corpus.builtin.draft import Draft, Family, listed, worked
 from octavo.corpus.builtin.words_people import people
@@ -21,7 +23,7 @@ def ranking(dice: Dice) -> Draft:
     """Four or five people compared in pairs, as few pairs as fix the order: who stands where."""
     more, less, most, least = dice.pick(_SCALES)
     names = [p.name for p in people(dice, dice.pick((4, 4, 5)))]
-    pairs = list(zip(names, names[1:], strict=False))  # the first is the most
+    pairs = list(itertools.pairwise(names))  # the first is the most
     clues = [
         dice.raw("[a] is [m] than [b]", a=a, b=b, m=more)
         if dice.chance(0.5)
@@ -79,9 +81,10 @@ def queue(dice: Dice) -> Draft:
     }
     if dice.chance(0.5):
         question = dice.raw(
-            """{[p] is waiting in a queue at [v]|[p] stands in a queue at [v]|at [v], [p] joins a queue and time passes}. {there are
-            [f] people in front of [p] and [b] behind|[f] people are ahead of [p], [b] are behind}. {how many people are in the queue|how
-            long is the queue in people|how many are waiting in all}?""",
+            """{[p] is waiting in a queue at [v]|[p] stands in a queue at [v]|at [v], [p] joins a queue and
+            time passes}. {there are [f] people in front of [p] and [b] behind|[f] people are ahead of [p],
+            [b] are behind}. {how many people are in the queue|how long is the queue in people|how many are
+            waiting in all}?""",
             **slots,
         )
         steps = [
@@ -98,8 +101,9 @@ def queue(dice: Dice) -> Draft:
     late = front + gap + 1
     slots |= {"l": late}
     question = dice.raw(
-        """{in a queue at [v], [p] is number [f] and [q] is number [l]|[p] has number [f] and [q] number [l] in the queue at [v]|the queue at
-        [v] has numbers: [p] holds number [f], [q] number [l]}. {how many people are between them|how many people stand between [p] and [q]}?""",
+        """{in a queue at [v], [p] is number [f] and [q] is number [l]|[p] has number [f] and [q] number [l]
+        in the queue at [v]|the queue at [v] has numbers: [p] holds number [f], [q] number [l]}. {how many
+        people are between them|how many people stand between [p] and [q]}?""",
         **slots,
     )
     steps = [

@@ -36,9 +36,10 @@ def arrival(dice: Dice) -> Draft:
     }
     slots |= {"n": minutes, "x": clock(start + minutes), "they": who.they}
     question = dice.raw(
-        """{[p] leaves at [t] and [v] [km] km {to [d]|to a lake near [d]} at {a steady |}[s] km/h|at [t], [p] sets out for [d]. it is
-        [km] km, and [they] [v] at [s] km/h|[p] [v] at [s] km/h, starts at [t] and has [km] km to go {to [d]|before [d]}}.
-        {when does [p] arrive|what time is it on arrival|at what time does [they] get there}?""",
+        """{[p] leaves at [t] and [v] [km] km {to [d]|to a lake near [d]} at {a steady |}[s] km/h|at [t], [p]
+        sets out for [d]. it is [km] km, and [they] [v] at [s] km/h|[p] [v] at [s] km/h, starts at [t] and
+        has [km] km to go {to [d]|before [d]}}. {when does [p] arrive|what time is it on arrival|at what time
+        does [they] get there}?""",
         **slots,
     )
     steps = [
@@ -70,10 +71,11 @@ def meeting(dice: Dice) -> Draft:
         "e": there,
     }
     question = dice.raw(
-        """{[p] in [h] and [q] in [e] are [km] km apart|[h] and [e] are [km] km apart. [p] is in [h] and [q] in [e]|the path from
-        [h], where [p] lives, to [e], where [q] lives, is [km] km long}. {they set off towards each other at the same time|both start
-        at once and go towards each other}, [p] at [a] km/h and [q] at [b] km/h. {after how long do they meet|how long does it take
-        until they meet|how much time passes before they meet}?""",
+        """{[p] in [h] and [q] in [e] are [km] km apart|[h] and [e] are [km] km apart. [p] is in [h] and [q]
+        in [e]|the path from [h], where [p] lives, to [e], where [q] lives, is [km] km long}. {they set off
+        towards each other at the same time|both start at once and go towards each other}, [p] at [a] km/h
+        and [q] at [b] km/h. {after how long do they meet|how long does it take until they meet|how much time
+        passes before they meet}?""",
         **slots,
     )
     steps = [
@@ -121,9 +123,10 @@ def together(dice: Dice) -> Draft:
         "s": a + b,
     }
     question = dice.raw(
-        """{[p] can [j] in [a] minutes, [q] in [b] minutes|alone, [p] needs [a] minutes to [j]; [q] needs [b] minutes|to [j] takes [p]
-        [a] minutes and [q] [b] minutes}. {how {long|many minutes} do they need together|how long does it take if both work {together|
-        side by side}|in how many minutes are they done together}?""",
+        """{[p] can [j] in [a] minutes, [q] in [b] minutes|alone, [p] needs [a] minutes to [j]; [q] needs [b]
+        minutes|to [j] takes [p] [a] minutes and [q] [b] minutes}. {how {long|many minutes} do they need
+        together|how long does it take if both work {together| side by side}|in how many minutes are they
+        done together}?""",
         **slots,
     )
     steps = [
@@ -162,10 +165,10 @@ def fuel(dice: Dice) -> Draft:
     }
     slots["x"] = money(cost, sign)
     question = dice.raw(
-        """{[p] drives [km] km from [h] to [t]|the drive from [h] to [t] is [km] km long|a trip of [km] km takes [p] from [h] to [t]}.
-        {the car {uses|needs|burns} [u] litres per 100 km, and a litre of {petrol|fuel} costs [c]|with [u] litres per 100 km and a
-        price of [c] a litre, the fuel has to be paid}. {what does the fuel cost|how much {is|must be paid for} the fuel|what is the
-        fuel bill}?""",
+        """{[p] drives [km] km from [h] to [t]|the drive from [h] to [t] is [km] km long|a trip of [km] km
+        takes [p] from [h] to [t]}. {the car {uses|needs|burns} [u] litres per 100 km, and a litre of
+        {petrol|fuel} costs [c]|with [u] litres per 100 km and a price of [c] a litre, the fuel has to be
+        paid}. {what does the fuel cost|how much {is|must be paid for} the fuel|what is the fuel bill}?""",
         **slots,
     )
     steps = [
@@ -195,11 +198,12 @@ def reading(dice: Dice) -> Draft:
     }
     slots |= {"k": days, "g": days * per_day, "k1": counted(days - 1, "day"), "g1": (days - 1) * per_day}
     question = dice.raw(
-        """{[p] is reading a {novel|biography|book of essays|travel book} of [n] pages and has read [r]{| of them}|a {novel|book} has
-        [n] pages, and [p] has finished page [r]|[p] has read [r] of the [n] pages of a {novel|book|thriller}}. {from
-        now on [they] reads|every day [they] {will read|reads}|the plan is to read} [d] pages a day. {how many days {are left|will it
-        take} until the book is finished|on which day from now is the last page read, counting the first as day 1|how many more days does
-        [p] need}?""".replace("every day [they] {will read|reads}", "[they] {will read|reads}"),
+        """{[p] is reading a {novel|biography|book of essays|travel book} of [n] pages and has read [r]{| of
+        them}|a {novel|book} has [n] pages, and [p] has finished page [r]|[p] has read [r] of the [n] pages
+        of a {novel|book|thriller}}. {from now on [they] reads|every day [they] {will read|reads}|the plan is
+        to read} [d] pages a day. {how many days {are left|will it take} until the book is finished|on which
+        day from now is the last page read, counting the first as day 1|how many more days does [p]
+        need}?""".replace("every day [they] {will read|reads}", "[they] {will read|reads}"),
         **slots,
     )
     steps = [dice.raw("{still to read are|there are still} [n] - [r] = [l] pages{| to go}", **slots)]

@@ -140,8 +140,9 @@ def outfits(dice: Dice) -> Draft:
     }
     slots |= {"ab": a * b, "n": a * b * c}
     question = dice.raw(
-        """{[p] can choose from|there is a choice of|[p] has} [a] [x], [b] [y] and [c] [z]. {how many different [w] {are possible|can be
-        put together}|how many [w] with one of each can [p] {make|choose}}?""",
+        """{[p] can choose from|there is a choice of|[p] has} [a] [x], [b] [y] and [c] [z]. {how many
+        different [w] {are possible|can be put together}|how many [w] with one of each can [p]
+        {make|choose}}?""",
         **slots,
     )
     steps = [
@@ -182,8 +183,8 @@ def handshakes(dice: Dice) -> Draft:
         "r": plural,
     }
     question = dice.raw(
-        """{[n] [w] meet at [v]|there are [n] [w] at [v]|at [v], [n] [w] come together}. {each of them|everyone} [h]. {how many [s] are there
-        {in all|altogether}|what is the number of [s]}?""",
+        """{[n] [w] meet at [v]|there are [n] [w] at [v]|at [v], [n] [w] come together}. {each of
+        them|everyone} [h]. {how many [s] are there {in all|altogether}|what is the number of [s]}?""",
         **slots,
     )
     steps = [
@@ -234,8 +235,9 @@ def chance(dice: Dice) -> Draft:
     }
     slots |= {"one": thing[:-1], "not": "not " if negative else "", "d": gcd(good, total)}
     question = dice.raw(
-        """{a bag {holds|contains}|in a bag there are|[p]'s bag has} [a] [x], [b] [y] and [c] [z] [t]. {[p] takes one|one is drawn} without
-        looking. {what is the {probability|chance} that it is [not][w]|how likely is it, as a fraction, that the [one] is [not][w]}?""",
+        """{a bag {holds|contains}|in a bag there are|[p]'s bag has} [a] [x], [b] [y] and [c] [z] [t]. {[p]
+        takes one|one is drawn} without looking. {what is the {probability|chance} that it is [not][w]|how
+        likely is it, as a fraction, that the [one] is [not][w]}?""",
         **slots,
     )
     steps = [dice.raw("{there are|the bag holds} [a] + [b] + [c] = [n] [t]{| in all}", **slots)]

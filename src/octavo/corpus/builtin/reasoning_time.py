@@ -27,6 +27,8 @@ def duration(dice: Dice) -> Draft:
     )  # fmt: skip
     answer = span(length)
     full = (start + 59) // 60 * 60
+    if end < full:
+        return duration(dice)  # both within one hour: nothing to work out
     steps = []
     if full > start and end >= full:
         steps.append(
@@ -134,9 +136,9 @@ def time_zones(dice: Dice) -> Draft:
     }
     slots |= {"way": "ahead of" if shift > 0 else "behind", "turn": "add" if shift > 0 else "subtract"}
     question = dice.raw(
-        """{[p] lives in [a], [q] in [b]|[p] in [a] wants to call [q] in [b]|[p] is in [a] and [q] is in [b]}. {the clocks in [b] are
-        [n] hours [way] those in [a]|[b] is [n] hours [way] [a]}. {when it is|if it is} [t] in [a], {what time is it in [b]|what does [q]'s
-        clock {show|say}|what time is it for [q]}?""",
+        """{[p] lives in [a], [q] in [b]|[p] in [a] wants to call [q] in [b]|[p] is in [a] and [q] is in
+        [b]}. {the clocks in [b] are [n] hours [way] those in [a]|[b] is [n] hours [way] [a]}. {when it is|if
+        it is} [t] in [a], {what time is it in [b]|what does [q]'s clock {show|say}|what time is it for [q]}?""",
         **slots,
     )
     raw = start + shift * 60
@@ -182,9 +184,9 @@ def ages(dice: Dice) -> Draft:
     }
     slots |= {"al": young + later, "ol": old + later}
     question = dice.raw(
-        """{[p] is [a] years old{. | and }[q] is [g] years older|[q] is [g] years older than [p], who is [a]|[p] is [a], and [q] was born
-        [g] years earlier}. {how old will they be together in [n] years|what will their ages add up to in [n] years|in [n] years, what is
-        the sum of their ages}?""",
+        """{[p] is [a] years old{. | and }[q] is [g] years older|[q] is [g] years older than [p], who is
+        [a]|[p] is [a], and [q] was born [g] years earlier}. {how old will they be together in [n] years|what
+        will their ages add up to in [n] years|in [n] years, what is the sum of their ages}?""",
         **slots,
     )
     steps = [
@@ -220,9 +222,10 @@ def days_between(dice: Dice) -> Draft:
         "em": MONTHS[end.month - 1],
     }
     question = dice.raw(
-        """{[p] {borrows|rents} {a boat|a bicycle|a cello|a camera} on [d] and {returns it|brings it back} on [e]|the exhibition opens on
-        [d] and closes on [e]|[p] {starts|begins} a course on [d]; the exam is on [e]|today is [d], and [p]'s holiday starts on [e]}. {how
-        many days are there from the first date to the second|how many days {later is that|lie from one date to the other}}?""",
+        """{[p] {borrows|rents} {a boat|a bicycle|a cello|a camera} on [d] and {returns it|brings it back} on
+        [e]|the exhibition opens on [d] and closes on [e]|[p] {starts|begins} a course on [d]; the exam is on
+        [e]|today is [d], and [p]'s holiday starts on [e]}. {how many days are there from the first date to
+        the second|how many days {later is that|lie from one date to the other}}?""",
         **slots,
     )
     steps = [

@@ -24,8 +24,9 @@ def letter_count(dice: Dice) -> Draft:
     total = sum(counts)
     slots = {"p": who.name, "ws": listed([f'"{w}"' for w in words]), "l": letter, "n": total}
     question = dice.raw(
-        _WHO + """ the words [ws]{. how often does the letter "[l]" {occur|appear} in them|. how many times is the letter "[l]" used
-        in {them|these words}|. count the letter "[l]": how many are there}?""".replace("\n        ", " "),
+        _WHO + """the words [ws]{. how often does the letter "[l]" {occur|appear} in them|. how many times is
+        the letter "[l]" used in {them|these words}|. count the letter "[l]": how many are
+        there}?""".replace("\n        ", " "),
         **slots,
     ).replace("words are the words", "words are").replace("the secret words are", "the secret words are")  # fmt: skip
     steps = [
@@ -89,8 +90,9 @@ def alphabetical(dice: Dice) -> Draft:
     place = "last" if spot == len(words) - 1 else _ORDINALS[spot]
     slots = {"p": who.name, "ws": listed(words), "o": ", ".join(order), "pl": place, "x": order[spot]}
     question = dice.raw(
-        """{[p] sorts {the labels|the cards|the index words} [ws] {alphabetically|in alphabetical order}|the words [ws] are put in
-        alphabetical order|put these in alphabetical order: [ws]}. {which {one|word} {is|comes} [pl]|what is the [pl] one}?""",
+        """{[p] sorts {the labels|the cards|the index words} [ws] {alphabetically|in alphabetical order}|the
+        words [ws] are put in alphabetical order|put these in alphabetical order: [ws]}. {which {one|word}
+        {is|comes} [pl]|what is the [pl] one}?""",
         **slots,
     )
     steps = [
@@ -121,8 +123,9 @@ def longest(dice: Dice) -> Draft:
         "c": ", ".join(f"{w} {len(w)}" for w in words),
     }
     question = dice.raw(
-        """{[p] paints signs with the words [ws]|[p] {has|wrote} the words [ws] on {small |}cards|the list has the words [ws]}. {which one
-        has the most letters|which word is the longest|what is the longest of these words}?""",
+        """{[p] paints signs with the words [ws]|[p] {has|wrote} the words [ws] on {small |}cards|the list
+        has the words [ws]}. {which one has the most letters|which word is the longest|what is the longest of
+        these words}?""",
         **slots,
     )
     steps = [
@@ -150,8 +153,9 @@ def shifted(dice: Dice) -> Draft:
         "e": ", ".join(f'"{a}" to "{b}"' for a, b in zip(word, out, strict=True)),
     }
     question = dice.raw(
-        """{[p] {codes|hides} words by moving|in [p]'s secret code one moves|a cipher works by moving} every letter [n] forward in the
-        alphabet{, z being followed by a|, starting again after z|}. {what does "[w]" become|how is "[w]" written|what is the code for "[w]"}?""",
+        """{[p] {codes|hides} words by moving|in [p]'s secret code one moves|a cipher works by moving} every
+        letter [n] forward in the alphabet{, z being followed by a|, starting again after z|}. {what does
+        "[w]" become|how is "[w]" written|what is the code for "[w]"}?""",
         **slots,
     )
     steps = [dice.raw("{letter by letter|each letter moves on}: [e]", **slots)]

@@ -6,8 +6,11 @@ from octavo.corpus.builtin import (
     conversation_askback,
     conversation_compare,
     conversation_correct,
+    conversation_explain,
+    conversation_plan,
     conversation_rewrite,
     conversation_summarise,
+    conversation_texts,
     logic,
     reasoning_amounts,
     reasoning_logic,
@@ -37,10 +40,13 @@ REASONING: tuple[Family, ...] = (
 )
 CONVERSATION: tuple[Family, ...] = (
     conversation_summarise.FAMILIES
+    + conversation_explain.FAMILIES
     + conversation_correct.FAMILIES
     + conversation_rewrite.FAMILIES
     + conversation_askback.FAMILIES
     + conversation_compare.FAMILIES
+    + conversation_plan.FAMILIES
+    + conversation_texts.FAMILIES
 )
 
 KINDS: dict[str, tuple[Family, ...]] = {

@@ -74,17 +74,16 @@ _CAPITALS = pool(
     ",",
 )
 VILLAGES = pool(
-    """
-    Alderbrook, Amberley, Ashcombe, Barrow End, Beechfield, Birchwood, Blackwater, Bramford, Brookside, Burnham Green,
-    Cairn Hill, Castlebridge, Chalkdown, Cloverley, Copper Mill, Cranmere, Crowhurst, Dalewick, Deepford, Eastwell,
-    Elmstead, Fairhaven, Fernhill, Foxley, Gable Point, Glenmoor, Goosecross, Greyfield, Hartwell, Hawksmere, Hazelden,
-    Heatherby, Highmoor, Hollowell, Ivybridge, Juniper Bay, Kestrel Hill, Kingsford, Lakeview, Larkfield, Lindale,
-    Longacre, Maplethorpe, Marshbrook, Meadowbank, Millbrook, Mossley, Netherfield, Newbridge, Northwick, Oakford,
-    Old Harbour, Orchard Vale, Otterburn, Pebble Cove, Pinecrest, Quarry Bank, Ravenscar, Redcliff, Ridgemont, Rivermouth,
-    Rosehill, Rowanby, Saltmarsh, Sandwick, Silverdale, Southgate, Springfield, Stonebridge, Summerleigh, Swanbourne,
-    Thornbury, Three Oaks, Tidewater, Underhill, Valley Cross, Westbrook, Whitecliff, Willowby, Windmere, Winterfold,
-    Woodhaven, Wrenfield, Yewdale
-    """,
+    """Alderbrook, Amberley, Ashcombe, Barrow End, Beechfield, Birchwood, Blackwater, Bramford, Brookside,
+    Burnham Green, Cairn Hill, Castlebridge, Chalkdown, Cloverley, Copper Mill, Cranmere, Crowhurst,
+    Dalewick, Deepford, Eastwell, Elmstead, Fairhaven, Fernhill, Foxley, Gable Point, Glenmoor, Goosecross,
+    Greyfield, Hartwell, Hawksmere, Hazelden, Heatherby, Highmoor, Hollowell, Ivybridge, Juniper Bay, Kestrel
+    Hill, Kingsford, Lakeview, Larkfield, Lindale, Longacre, Maplethorpe, Marshbrook, Meadowbank, Millbrook,
+    Mossley, Netherfield, Newbridge, Northwick, Oakford, Old Harbour, Orchard Vale, Otterburn, Pebble Cove,
+    Pinecrest, Quarry Bank, Ravenscar, Redcliff, Ridgemont, Rivermouth, Rosehill, Rowanby, Saltmarsh,
+    Sandwick, Silverdale, Southgate, Springfield, Stonebridge, Summerleigh, Swanbourne, Thornbury, Three
+    Oaks, Tidewater, Underhill, Valley Cross, Westbrook, Whitecliff, Willowby, Windmere, Winterfold,
+    Woodhaven, Wrenfield, Yewdale""",
     ",",
 )
 CAPITALS = tuple((country, capital) for country, _, capital in (c.partition("/") for c in _CAPITALS))
