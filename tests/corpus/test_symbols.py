@@ -1,6 +1,7 @@
 """Symbols in and out: exact in both directions, nested by density, placed outside everything protected."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -242,3 +243,26 @@ def test_neutral_symbols_are_as_long_as_glyphs_in_the_embedded_tokenizer():
     assert tokens("⊥⊥⊥") == (9, 9)
     assert tokens("●") == (2, 2)
     assert {tokens(emoji) for emoji in EMOJI} == {(3, 3)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is so, because it is. " * 8000,
+        "a" * 200_000,
+        "7" * 200_000,
+        "1, 2, " * 30_000,
+        "` " * 50_000,
+        "<" * 100_000,
+        "$$ " * 5_000,
+        "[" * 20_000,
+        "●" * 50_000,
+    ],
+    ids=lambda text: text[:6],
+)
+def test_long_texts_take_time_in_proportion(text):
+    example = conversation(answer=text)
+    start = time.perf_counter()
+    made = build_chain("glyphs", {}, 0).apply(example)
+    assert strip_symbols(made).messages == clear_symbols(example).messages
+    assert time.perf_counter() - start < 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from octavo.corpus.strict_json import DECODER
@@ -29,9 +30,9 @@ PIECES = [
         r"<[!/]?[A-Za-z|][^<>\n]*>",  # tags, and text that looks like a control token
         r"\$\$(?s:.+?)\$\$|\\\[(?s:.+?)\\\]|\\\(.+?\\\)",  # formulas
         r"\\[A-Za-z]+(?:\{[^{}\n]*\})*",  # TeX commands
-        r"\b(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # addresses
+        r"\b(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+",  # addresses
         r"[-+]?(?:\d[\d,.:/]*\d|\d)(?!\uFE0F?\u20E3)%?",  # numbers, times, dates, ratios; key caps are emoji
-        r"\d[\d,.]*(?:\s*[-+*/×÷=]\s*[$€£]?\(?\d[\d,.]*\)?%?)+",  # sums
+        r"(?<![\d,.])\d[\d,.]*(?:\s*[-+*/×÷=]\s*[$€£]?\(?\d[\d,.]*\)?%?)+",  # sums
     )
 ]
 OPENER = re.compile(r"[{\[]")
@@ -54,7 +55,14 @@ class Protected:
 
     def forbids(self, offset: int) -> bool:
         """May no symbol stand at this offset?"""
-        return any(start < offset < end for start, end in self.spans)
+        i = bisect_left(self.spans, (offset, offset)) - 1  # the last span that starts before the offset
+        return i >= 0 and offset < self.spans[i][1]
+
+
+def touched(cut: Span, spans: list[Span]) -> bool:
+    """Does `cut` overlap one of the disjoint, ordered spans?"""
+    i = bisect_left(spans, (cut[1], cut[1])) - 1
+    return i >= 0 and cut[0] < spans[i][1]
 
 
 def _json_spans(text: str) -> Iterator[Span]:

@@ -33,8 +33,8 @@ def build_datasets(
 
     All variants hold the same examples in the same order, as many as the study asks for: what is too long in
     one variant is left out of all, and the next of the source takes its place. A variant with a data file of
-    its own holds examples of that file; none that another variant is tested on is trained on, and where ids
-    are the corpus's, they keep the corpus's order.
+    its own holds examples of that file (`corpus.fields` speaks of the corpus only); none that another variant
+    is tested on is trained on, and where ids are the corpus's, they keep the corpus's order.
 
     Arguments:
         study: corpus, variants and the runs' lengths are read.
@@ -88,7 +88,7 @@ def _choose_all(study: Study, arms: list[Arm]) -> dict[str, dict[str, Chosen]]:
         sides.fix_ids(*([row[first].control for row in chosen[side].rows] for side in SIDES))
     for arm in arms:
         if arm.data:
-            shares = open_shares([(arm.data, 1.0)], corpus.kinds, counts, corpus.seed, corpus.fields)
+            shares = open_shares([(arm.data, 1.0)], corpus.kinds, counts, corpus.seed)
             made[arm.name] = choose([arm], shares, corpus.seed, sides)
     return made
 

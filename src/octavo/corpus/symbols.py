@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from itertools import groupby
 from math import floor
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from octavo.corpus.draws import draw_int, draw_unit
 from octavo.corpus.example import Example, Site
 from octavo.corpus.glyphs import SYMBOL
 from octavo.corpus.messages import TEXT_ROLE
-from octavo.corpus.protected import protected_spans
+from octavo.corpus.protected import protected_spans, touched
 from octavo.corpus.text_sites import TextSite, text_sites
 
 # In the kind `logic` the glyphs are words of the task: `● ∧ ◑` is what is asked about.
@@ -38,10 +39,8 @@ def strip_symbols(example: Example) -> Example:
     """The example without its inserted symbols: exactly the text that they were put into."""
     contents: dict[int, str] = {}
     for index, sites in _by_message(example.sites).items():
-        content = example.messages[index]["content"]
-        for site in reversed(sites):
-            content = content[: site["start"]] + content[site["start"] + len(site["text"]) :]
-        contents[index] = content
+        spans = ((site["start"], site["start"] + len(site["text"])) for site in sites)
+        contents[index] = _without(example.messages[index]["content"], spans)
     return example.with_content(contents, sites=[])
 
 
@@ -56,14 +55,14 @@ def insert_symbols(example: Example, insertions: Iterable[Insertion]) -> Example
     every = sorted([*_insertions_of(example), *insertions], key=lambda one: (one.message, one.offset))
     contents: dict[int, str] = {}
     sites: list[Site] = []
-    for index in dict.fromkeys(one.message for one in every):
-        content, made, taken = bare.messages[index]["content"], "", 0
-        for one in (one for one in every if one.message == index):
-            made += content[taken : one.offset]
-            taken = one.offset
-            sites.append({"message": index, "start": len(made), "text": one.text, "role": one.role})
-            made += one.text
-        contents[index] = made + content[taken:]
+    for index, group in groupby(every, key=lambda one: one.message):
+        content, pieces, taken, length = bare.messages[index]["content"], [], 0, 0
+        for one in group:
+            length += one.offset - taken
+            sites.append({"message": index, "start": length, "text": one.text, "role": one.role})
+            pieces += [content[taken : one.offset], one.text]
+            taken, length = one.offset, length + len(one.text)
+        contents[index] = "".join([*pieces, content[taken:]])
     return bare.with_content(contents, sites)
 
 
@@ -124,15 +123,19 @@ def clear_text(text: str) -> str:
     """A text without emoji and glyphs outside its protected stretches."""
     while True:
         spans = protected_spans(text)
-        cuts = [m.span() for m in SYMBOL.finditer(text) if not _touches(m.span(), spans)]
+        cuts = [m.span() for m in SYMBOL.finditer(text) if not touched(m.span(), spans)]
         if not cuts:
             return text
-        for start, end in reversed(cuts):
-            text = text[:start] + text[end:]
+        text = _without(text, cuts)
 
 
-def _touches(cut: tuple[int, int], spans: list[tuple[int, int]]) -> bool:
-    return any(start < cut[1] and cut[0] < end for start, end in spans)
+def _without(text: str, cuts: Iterable[tuple[int, int]]) -> str:
+    """The text without some disjoint spans, given in order."""
+    kept, taken = [], 0
+    for start, end in cuts:
+        kept.append(text[taken:start])
+        taken = end
+    return "".join([*kept, text[taken:]])
 
 
 def _by_message(sites: Iterable[Site]) -> dict[int, list[Site]]:

@@ -89,13 +89,14 @@ def _ends(text: str) -> list[TextSite]:
     ends.update((match.start(), True) for match in LINE_END.finditer(text))
     ends.update((m.end(), True) for m in SENTENCE_END.finditer(text) if _ends_sentence(text, m.start()))
     found: list[TextSite] = []
-    start = 0
+    start = before = words = 0
     for offset, sentence in sorted(ends.items()):
-        clause = text[start:offset]
-        if sentence or _parts_clauses(text, start, offset):
-            start = offset
-            if WORD.search(clause):
-                found.append(TextSite(offset, _role(clause, sentence), sentence))
+        words += sum(1 for _ in WORD.finditer(text, before, offset))
+        before = offset
+        if sentence or (words >= MIN_CLAUSE_WORDS and not _between_numbers(text, offset)):
+            if words:
+                found.append(TextSite(offset, _role(text[start:offset], sentence), sentence))
+            start, words = offset, 0
     return _first_and_last(found)
 
 
@@ -113,11 +114,9 @@ def _ends_sentence(text: str, stop: int) -> bool:
     return not SHORT_FORM.fullmatch(name)
 
 
-def _parts_clauses(text: str, start: int, offset: int) -> bool:
-    """Does the comma, colon or semicolon before `offset` end a clause rather than an item of a list?"""
-    before, after = text[offset - 2 : offset - 1], text[offset:].lstrip(" \t")[:1]
-    words = sum(1 for _ in WORD.finditer(text, start, offset))
-    return words >= MIN_CLAUSE_WORDS and not (before.isdigit() and after.isdigit())
+def _between_numbers(text: str, offset: int) -> bool:
+    """Does the comma before `offset` part two numbers?"""
+    return text[offset - 2 : offset - 1].isdigit() and text[offset : offset + 4].lstrip(" \t")[:1].isdigit()
 
 
 def _role(clause: str, sentence: bool) -> str:
