@@ -226,12 +226,10 @@ def test_tables_of_symbols():
 
 
 @pytest.mark.real
-def test_neutral_symbols_are_as_long_as_glyphs_in_the_embedded_tokenizer():
+def test_neutral_symbols_are_as_long_as_glyphs_in_the_embedded_tokenizer(embedded):
     from octavo.models.load import load_tokenizer
-    from octavo.models.resolve import resolve_base
-    from octavo.study import Base
 
-    tokenizer = load_tokenizer(resolve_base(Base(), None))
+    tokenizer = load_tokenizer(embedded)
 
     def tokens(symbol):
         alone = len(tokenizer.encode(f" {symbol}", add_special_tokens=False))

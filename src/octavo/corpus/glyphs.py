@@ -63,22 +63,22 @@ SYMBOL = regex.compile(rf"{_ONE}(?:\u200D{_ONE})*|{_GLYPH}")
 # How often each role comes up at the sites of the procedural corpus, in parts of a hundred: drawing the
 # shuffled placebo with these weights keeps it about as many tokens long as the glyphs that it stands in for.
 ROLE_WEIGHTS = {
-    "certain": 34,
-    "leads": 20,
-    "anchor": 14,
-    "expansion": 8,
+    "certain": 36,
+    "leads": 23,
+    "anchor": 15,
     "hence": 8,
-    "because": 4,
-    "unknown": 4,
-    "balance": 2,
-    "mutual": 1,
-    "partial": 1,
-    "not": 1,
-    "and": 1,
-    "or": 1,
-    "likely": 0.4,
-    "unlikely": 0.3,
-    "impossible": 0.3,
+    "unknown": 5,
+    "not": 3,
+    "partial": 2,
+    "impossible": 2,
+    "mutual": 1.5,
+    "expansion": 1.5,
+    "because": 1.5,
+    "balance": 0.5,
+    "and": 0.25,
+    "or": 0.25,
+    "likely": 0.25,
+    "unlikely": 0.25,
 }
 
 

@@ -1,4 +1,7 @@
-"""placebo_shuffled: as glyphs, but the glyph at a site is drawn at random, whatever the site's role."""
+"""placebo_shuffled: as glyphs, but the glyph at a site is drawn at random, whatever the site's role.
+
+Glyphs are drawn as often as the roles come up, so about one site in five gets its own role's glyph by chance.
+"""
 
 from octavo.corpus.draws import draw_unit
 from octavo.corpus.example import Example
