@@ -203,5 +203,7 @@ def test_entry_points(monkeypatch):
     assert made.sites == [{"message": 1, "start": 0, "text": "+", "role": "star"}]
     assert get_recipe("my_star").description == "Puts a star in front."
     assert get_recipe("whole") is whole
+    assert len({recipe_source(name) for name in ("my-star", "whole", "broken", "glyphs")}) == 4
+    assert recipe_source("my_star") == recipe_source("my-star")
     with pytest.raises(InputError, match="entry point broken"):
         get_recipe("broken")

@@ -269,3 +269,18 @@ def test_control_words_stay_text_on_the_way(build, write_rows):
     assert {e.messages[1]["content"] for e in rows(folder, "control")} == set(texts)
     for variant in TEN[2:]:
         assert {strip_symbols(e).messages[1]["content"] for e in rows(folder, variant["name"])} == set(texts)
+
+
+@pytest.mark.real
+def test_tokens_of_the_embedded_base_add_up(tmp_path, embedded):
+    from octavo.corpus.encode import Encoder
+    from octavo.models.load import load_tokenizer
+
+    made, folder = study(TEN), Folder(tmp_path / "out")
+    build_datasets(made, folder, {"smollm2": Encoder(load_tokenizer(embedded))})
+    tokens = {v["name"]: read_card(folder, v["name"])["train"]["tokens"]["smollm2"] for v in TEN}
+    for name in ("spore", "stealth-low", "stealth-high", "agl-full", "combined", "placebo-neutral"):
+        assert tokens[name]["total"] - tokens["control"]["total"] == tokens[name]["symbols"] > 0
+        assert tokens[name]["template"] == tokens["control"]["template"] > 0
+    assert tokens["placebo-neutral"]["total"] == tokens["agl-full"]["total"]
+    assert abs(tokens["placebo-shuffled"]["symbols"] / tokens["agl-full"]["symbols"] - 1) < 0.2

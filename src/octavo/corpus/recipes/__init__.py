@@ -168,13 +168,26 @@ def build_chain(
 
 
 def recipe_source(name: str, folder: Path | None = None) -> str:
-    """What a rebuilt data set depends on beside the name: the hash of a user's file, else nothing."""
-    if not name.endswith(".py"):
+    """What made data depends on beside a recipe's name: the hash of a user's file or function, else nothing."""
+    plain = name.replace("-", "_")
+    if name.endswith(".py"):
+        try:
+            code = ((folder or Path()) / name).read_bytes()
+        except OSError as error:
+            raise InputError(f"recipe {name} cannot be read: {error.strerror}") from None
+    elif plain in builtin_names():
         return ""
+    else:
+        points = [point for point in entry_points(group=GROUP) if point.name.replace("-", "_") == plain]
+        code = "".join(_code(point.load()) for point in points).encode()
+    return hashlib.sha256(code).hexdigest()
+
+
+def _code(made: Any) -> str:
     try:
-        return hashlib.sha256(((folder or Path()) / name).read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"recipe {name} cannot be read: {error.strerror}") from None
+        return inspect.getsource(made.function if isinstance(made, Recipe) else made)
+    except (OSError, TypeError):
+        return f"{type(made).__module__}.{type(made).__qualname__}"
 
 
 def _from_file(path: Path) -> Recipe:
