@@ -164,10 +164,10 @@ def recall(dice: Dice) -> Draft:
     )  # fmt: skip
     tip = dice.say(
         """{nice to meet you, [name]|hello [name]|good to hear from you, [name]}. {how about looking for|you
-        could look for|maybe there is} {a [hobby] group|others who like [hobby]|people to share [hobby] with}
+        could look for|why not ask around for} {a [hobby] group|others who like [hobby]|people to share [hobby] with}
         in [town]? {the [pet] might enjoy the rest|and your [pet] will be glad when you are back}.""",
         **facts,
-    ).replace("maybe there is others", "maybe there are others").replace("aybe there is people", "aybe there are people")  # fmt: skip
+    )
     which, question, reply = dice.pick(
         (
             ("pet", "{which animal did i mention|what pet do i have}", "{you have a [pet]|it was a [pet]|you mentioned a [pet]}"),

@@ -38,7 +38,7 @@ def upper_first(text: str) -> str:
 def sentences(text: str) -> str:
     """Single spaces and a capital at every sentence start, whichever alternatives a template took."""
     text = re.sub(r" {2,}", " ", text)
-    text = re.sub(r"\bi\b(?=[ ,'])", "I", text)
+    text = re.sub(r"\bi\b(?=[ ,'?])", "I", text)
     text = re.sub(r" +([,.;:?!])(?=\s|$)", r"\1", text)
     text = re.sub(r" *\n *", "\n", text).strip()
 

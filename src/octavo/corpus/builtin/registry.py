@@ -22,6 +22,7 @@ from octavo.corpus.builtin import (
     reasoning_sets,
     reasoning_time,
     reasoning_words,
+    tools,
 )
 from octavo.corpus.builtin.draft import Family
 
@@ -52,6 +53,7 @@ CONVERSATION: tuple[Family, ...] = (
 KINDS: dict[str, tuple[Family, ...]] = {
     "reasoning": REASONING,
     "conversation": CONVERSATION,
+    "tool_use": tools.FAMILIES,
     "logic": logic.WORD_FAMILIES + logic.GLYPH_FAMILIES,
     "logic_words": logic.WORD_FAMILIES,
     "logic_glyphs": logic.GLYPH_FAMILIES,

@@ -11,7 +11,7 @@ EVENTS = pool(
     rehearsal, street party, plant sale, first aid course, knitting circle, science fair, photo exhibition,
     stargazing evening, lantern walk, spring clean, tea tasting, drawing class, dance evening, board game
     night, garden tour, history talk, mushroom walk, sewing workshop, soup kitchen lunch, swimming gala,
-    charity run, open rehearsal, storytelling hour, kite festival, cheese tasting, coding club, language
+    charity run, dress rehearsal, storytelling hour, kite festival, cheese tasting, coding club, language
     exchange, rowing regatta, beekeeping talk, harvest supper, wood carving class
     """,
     ",",

@@ -145,7 +145,7 @@ def _booking(talk: Talk) -> Wanted | None:
         return None
     told = f"{talk.users[0]} {talk.users[1]}"
     patterns = {
-        "people": r"\b(\d+)(?: of us| people|\.)", "day": DAY, "time": TIME,
+        "people": r"(?<![:\d])(\d+)(?: of us| people|\.)", "day": DAY, "time": TIME,
         "name": r"(?:name is|name|[Uu]nder|^(?!Under))\s*([A-Z]\w+ [A-Z]\w+)",
     }  # fmt: skip
     first = {k: re.search(p, talk.users[0]) for k, p in patterns.items()}
