@@ -192,6 +192,27 @@ def check(
 
 
 @app.command()
+def verify(
+    study: Annotated[
+        str | None, typer.Argument(help="A study whose bases are taken; else the embedded one.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines only.")] = False,
+    steps: Annotated[int, typer.Option(min=4, help="Optimizer steps of the longer runs.")] = 20,
+) -> None:
+    """Prove that lanes train what each run trains alone, and what plain PEFT trains; exit code 1 if not."""
+    from octavo.study import Base, Study
+    from octavo.verification.command import verify_base
+
+    chosen = Study.load(study) if study else None
+    good = True
+    for one in chosen.bases if chosen else [Base()]:
+        found, holds = verify_base(one, chosen.directory if chosen else Path.cwd(), steps, quiet=as_json)
+        typer.echo(json.dumps(found))
+        good = good and holds
+    _leave_unless(good)
+
+
+@app.command()
 def recipes() -> None:
     """List the recipes that a variant can name, each with an example."""
     from rich.console import Console

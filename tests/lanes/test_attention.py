@@ -50,11 +50,25 @@ def test_packed_logits_are_those_of_each_sequence_alone(family: str):
         torch.testing.assert_close(rows, one, rtol=1e-4, atol=1e-5)
 
 
-def test_a_model_that_ignores_packs_is_refused():
+def test_a_model_that_ignores_packs_is_read_a_sequence_at_a_time():
     model = model_of("llama")
     model.model.layers[0].self_attn.config = LlamaConfig(**SMALL, attn_implementation="eager")
-    with pytest.raises(InputError, match="packed sequences do not get the logits"):
+    base = BaseModel(model)
+    assert not base.packed
+    assert "packed sequences do not get the logits that each has alone" in base.notes[0]
+
+
+def test_a_head_that_does_more_than_is_known_is_refused():
+    model = model_of("llama")
+    plain = model.forward
+    model.forward = lambda *args, **kwargs: _doubled(plain(*args, **kwargs))
+    with pytest.raises(InputError, match="changes them in a way that is not known"):
         BaseModel(model)
+
+
+def _doubled(out):
+    out.logits = out.logits * 2
+    return out
 
 
 def test_a_nan_stays_in_its_sequence():

@@ -37,9 +37,10 @@ def test_the_base_lane_says_what_transformers_says():
 def test_every_lane_answers_with_its_own_adapter_and_stops():
     base = BaseModel(tiny_llama(seed=4))
     targets = resolve_targets(base.model, "all-linear")
-    bank = AdapterBank(base.model, targets, 3, 4, trainable=False)
+    spec = AdapterSpec(4, 16, 0.0, tuple(targets))
+    bank = AdapterBank(base.model, [spec], 3, trainable=False)
     for lane in range(2):
-        bank.occupy(lane, AdapterSpec(4, 16, 0.0, tuple(targets)))
+        bank.occupy(lane, spec)
         bank.initialise(lane, lane)
         draw = torch.Generator().manual_seed(lane)
         matrices = {n: (a, torch.randn(b.shape, generator=draw)) for n, (a, b) in bank.read(lane).items()}
@@ -56,8 +57,9 @@ def test_every_lane_answers_with_its_own_adapter_and_stops():
 def test_a_dead_lane_gives_none():
     base = BaseModel(tiny_llama())
     targets = resolve_targets(base.model, "attention")
-    bank = AdapterBank(base.model, targets, 2, 4, trainable=False)
-    bank.occupy(0, AdapterSpec(4, 16, 0.0, tuple(targets)))
+    spec = AdapterSpec(4, 16, 0.0, tuple(targets))
+    bank = AdapterBank(base.model, [spec], 2, trainable=False)
+    bank.occupy(0, spec)
     bank.flat_KP[0] = torch.nan
     answers = generate(base, [(0, [1, 2]), (1, [1, 2])], set(), 3)
     assert answers[0] is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import peft
@@ -33,7 +34,8 @@ def exported(folder: Path, model, spec_of, seed: int = 1):
     """An adapter with random B on `model`, written to `folder`; returns the lanes' logits of IDS and its matrices."""
     base = BaseModel(model)
     spec = spec_of(base.model)
-    bank = AdapterBank(base.model, list(spec.targets), 1, spec.rank + 3)
+    larger = replace(spec, rank=spec.rank + 3)
+    bank = AdapterBank(base.model, [larger, spec], 1)
     bank.occupy(0, spec)
     bank.initialise(0, seed)
     draw = torch.Generator().manual_seed(seed)

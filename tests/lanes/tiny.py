@@ -88,12 +88,12 @@ def train_fused(
     """
     base = BaseModel(copy.deepcopy(model), check=False)
     chosen = [tuple(resolve_targets(base.model, run.targets)) for run in runs]
-    union = [n for n, _ in base.model.named_modules() if any(n in c for c in chosen)]
-    bank = AdapterBank(base.model, union, len(runs), max(run.rank for run in runs))
+    specs = [AdapterSpec(run.rank, 16, run.dropout, chosen[lane]) for lane, run in enumerate(runs)]
+    bank = AdapterBank(base.model, specs, len(runs))
     optimizer = LaneOptimizer(bank)
     engine = LaneEngine(base, bank, optimizer)
     for lane, run in enumerate(runs):
-        bank.occupy(lane, AdapterSpec(run.rank, 16, run.dropout, chosen[lane]))
+        bank.occupy(lane, specs[lane])
         bank.initialise(lane, run.seed)
         optimizer.occupy(lane, run.optimizer)
     for step in range(len(runs[0].windows)):
@@ -110,8 +110,9 @@ def train_peft(run: TinyRun, model: torch.nn.Module) -> dict:
 
     base = BaseModel(copy.deepcopy(model), check=False)
     targets = resolve_targets(base.model, run.targets)
-    bank = AdapterBank(base.model, targets, 1, run.rank)
-    bank.occupy(0, AdapterSpec(run.rank, 16, 0.0, tuple(targets)))
+    spec = AdapterSpec(run.rank, 16, 0.0, tuple(targets))
+    bank = AdapterBank(base.model, [spec], 1)
+    bank.occupy(0, spec)
     bank.initialise(0, run.seed)
     start = bank.read(0)
     config = peft.LoraConfig(r=run.rank, lora_alpha=16, lora_dropout=0.0, target_modules=targets)
@@ -124,21 +125,21 @@ def train_peft(run: TinyRun, model: torch.nn.Module) -> dict:
         layers[name].lora_B.default.weight.data.copy_(b)
     group_a = [layers[n].lora_A.default.weight for n in targets]
     group_b = [layers[n].lora_B.default.weight for n in targets]
-    spec = run.optimizer
+    settings = run.optimizer
     optimizer = torch.optim.AdamW(
-        [{"params": group_a}, {"params": group_b, "lr": run.rate * spec.ratio_b}],
+        [{"params": group_a}, {"params": group_b, "lr": run.rate * settings.ratio_b}],
         lr=run.rate,
-        betas=spec.betas,
-        eps=spec.eps,
-        weight_decay=spec.weight_decay,
+        betas=settings.betas,
+        eps=settings.eps,
+        weight_decay=settings.weight_decay,
     )
     for window in run.windows:
         optimizer.zero_grad()
         total = sum(len(ids) - 1 for batch in window for ids in batch)
         for batch in window:
             padded_loss(adapted, batch).div(total).backward()
-        if spec.max_grad_norm is not None:
-            torch.nn.utils.clip_grad_norm_([*group_a, *group_b], spec.max_grad_norm)
+        if settings.max_grad_norm is not None:
+            torch.nn.utils.clip_grad_norm_([*group_a, *group_b], settings.max_grad_norm)
         optimizer.step()
     return {
         n: (layers[n].lora_A.default.weight.detach(), layers[n].lora_B.default.weight.detach())

@@ -38,10 +38,8 @@ class Contestants:
                 )
         self.bank: AdapterBank | None = None
         if loaded:
-            wanted = {n for spec, _ in loaded for n in spec.targets}
-            targets = [n for n, _ in base.model.named_modules() if n in wanted]
-            rank = max(spec.rank for spec, _ in loaded)
-            self.bank = AdapterBank(base.model, targets, len(loaded) + 1, rank, trainable=False)
+            specs = [spec for spec, _ in loaded]
+            self.bank = AdapterBank(base.model, specs, len(loaded) + 1, trainable=False)
             for lane, (spec, matrices) in enumerate(loaded):
                 self.bank.occupy(lane, spec)
                 self.bank.write(lane, matrices)

@@ -1,21 +1,24 @@
-"""The bank: the adapters of all lanes, stacked, in one flat float32 row a lane.
+"""The bank: the adapters of all lanes, in one flat float32 row a lane.
 
 One row a lane makes everything that is done a lane at a time (optimizer, clipping, snapshot, hand-over to the next
-run) an operation on one contiguous vector; the layers see views of shape [K, R, I] and [K, O, R].
+run) an operation on one contiguous vector; the layers see views of it, [R, I] and [O, R]. A lane's row is laid out
+by its own rank and layers: a neighbour of a larger rank costs it nothing and leaves every bit as it is alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from octavo.lanes.dropout import hash_key
-from octavo.lanes.linear import LaneLinear, Site
+from octavo.lanes.linear import LaneLinear, Site, Slot
 from octavo.lanes.targets import features_of
+
+_CACHE_LINE = 16  # float32 numbers in 64 bytes
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,12 @@ class Place:
         """End of B."""
         return self.middle + self.rank * self.outputs
 
+    def views(self, row_P: Tensor) -> tuple[Tensor, Tensor]:
+        """A [R, I] and B [O, R] inside a lane's row."""
+        a = row_P[self.start : self.middle].view(self.rank, self.inputs)
+        b = row_P[self.middle : self.stop].view(self.outputs, self.rank)
+        return a, b
+
 
 def lay_out(layers: Sequence[tuple[str, int, int]], rank: int) -> list[Place]:
     """Places of the layers (name, inputs, outputs) for matrices of `rank` rows."""
@@ -81,129 +90,122 @@ class AdapterBank:
 
     Arguments:
         model: the frozen model; its layers are replaced by `LaneLinear` until `remove`.
-        targets: the union of the layers that any run of the pack adapts.
+        specs: adapters that will ever be in a lane; they say which layers are replaced and how long a row is.
         lanes: K.
-        rank: R, the largest rank of any run.
         trainable: keep gradients (a bank for evaluation needs none).
 
     Attributes:
-        flat_KP, grad_KP: float32 parameters and gradients.
+        flat_KP, grad_KP: float32 parameters and gradients; a lane uses the first numbers of its row.
+        places: layout of each lane.
     """
 
     def __init__(
-        self, model: nn.Module, targets: Sequence[str], lanes: int, rank: int, trainable: bool = True
+        self, model: nn.Module, specs: Iterable[AdapterSpec], lanes: int, trainable: bool = True
     ) -> None:
-        self.model = model
-        self.lanes = lanes
-        self.rank = rank
-        modules = dict(model.named_modules())
-        self.places = lay_out([(name, *features_of(modules[name])) for name in targets], rank)
+        self.model, self.lanes = model, lanes
+        known = list(specs)
+        wanted = {name for spec in known for name in spec.targets}
+        modules = {name: module for name, module in model.named_modules() if name in wanted}
+        if missing := wanted - set(modules):
+            raise ValueError(f"layers that the model does not have: {sorted(missing)}")
+        self._features = {name: features_of(module) for name, module in modules.items()}
         weight = next(model.parameters())
-        self.device = weight.device
-        self.dtype = weight.dtype
-        size = self.places[-1].stop
+        self.device, self.dtype = weight.device, weight.dtype
+        size = max((self.size_of(spec) for spec in known), default=0)
+        # every row begins on a cache line: kernels choose their order of summation by alignment too
+        size = -(-size // _CACHE_LINE) * _CACHE_LINE
         self.flat_KP = torch.zeros(lanes, size, dtype=torch.float32, device=self.device)
         self.grad_KP = torch.zeros_like(self.flat_KP) if trainable else None
         self.compute_KP = self.flat_KP if self.dtype == torch.float32 else self.flat_KP.to(self.dtype)
         self.specs: list[AdapterSpec | None] = [None] * lanes
-        self.sites = [self._install(place, modules[place.name]) for place in self.places]
+        self.places: list[list[Place]] = [[] for _ in range(lanes)]
+        # a leaf that asks for gradients, so that autograd goes through the adapters of the first layer
+        anchor = torch.zeros((), device=self.device, requires_grad=trainable)
+        self.sites = {name: Site(name, hash_key("dropout", name), [None] * lanes, anchor) for name in modules}
+        for name, module in modules.items():
+            self._put(name, LaneLinear(module, self.sites[name]))
 
-    def _install(self, place: Place, layer: nn.Module) -> Site:
-        a, b = self._views(self.flat_KP, place)
-        site = Site(
-            name=place.name,
-            key=hash_key("dropout", place.name),
-            a_KRI=nn.Parameter(a, requires_grad=self.grad_KP is not None),
-            b_KOR=nn.Parameter(b, requires_grad=self.grad_KP is not None),
-            scales=[None] * self.lanes,
-            rates=[0.0] * self.lanes,
-            compute_a_KRI=self._views(self.compute_KP, place)[0],
-            compute_b_KOR=self._views(self.compute_KP, place)[1],
-        )
-        if self.grad_KP is not None:
-            site.grad_a_KRI, site.grad_b_KOR = self._views(self.grad_KP, place)
-        parent, _, leaf = place.name.rpartition(".")
-        setattr(self.model.get_submodule(parent), leaf, LaneLinear(layer, site))
-        return site
+    def size_of(self, spec: AdapterSpec) -> int:
+        """Numbers of an adapter."""
+        return count_parameters(self._layers_of(spec), spec.rank)
+
+    def _layers_of(self, spec: AdapterSpec) -> list[tuple[str, int, int]]:
+        wanted = set(spec.targets)
+        return [(name, *shape) for name, shape in self._features.items() if name in wanted]
+
+    def _put(self, name: str, layer: nn.Module) -> None:
+        parent, _, leaf = name.rpartition(".")
+        setattr(self.model.get_submodule(parent), leaf, layer)
 
     def remove(self) -> None:
         """Put the model's own layers back."""
-        for place in self.places:
-            parent, _, leaf = place.name.rpartition(".")
-            module = self.model.get_submodule(parent)
-            lane_linear = getattr(module, leaf)
-            if isinstance(lane_linear, LaneLinear):
-                setattr(module, leaf, lane_linear.base)
-
-    def _views(self, flat_KP: Tensor, place: Place) -> tuple[Tensor, Tensor]:
-        """[K, R, I] and [K, O, R] of one layer inside [K, P]."""
-        a = flat_KP[:, place.start : place.middle].unflatten(1, (place.rank, place.inputs))
-        b = flat_KP[:, place.middle : place.stop].unflatten(1, (place.outputs, place.rank))
-        return a, b
+        for name in self.sites:
+            layer = self.model.get_submodule(name)
+            if isinstance(layer, LaneLinear):
+                self._put(name, layer.base)
 
     def occupy(self, lane: int, spec: AdapterSpec) -> None:
-        """Give a lane to an adapter; all its matrices are zero until `initialise` or `write`."""
-        if spec.rank > self.rank:
-            raise ValueError(f"rank {spec.rank} does not fit into a bank of rank {self.rank}")
-        wanted = set(spec.targets)
-        if unknown := wanted - {place.name for place in self.places}:
+        """Give a lane to an adapter; all its matrices are zero until `initialise` or `write`.
+
+        Raises:
+            ValueError: the adapter is larger than those that the bank was made for, or on other layers.
+        """
+        if unknown := set(spec.targets) - set(self.sites):
             raise ValueError(f"layers that this bank does not hold: {sorted(unknown)}")
+        if self.size_of(spec) > self.flat_KP.shape[1]:
+            raise ValueError(
+                f"an adapter of {self.size_of(spec)} numbers does not fit into {self.flat_KP.shape[1]}"
+            )
+        self.vacate(lane)
         self.specs[lane] = spec
-        self.flat_KP[lane].zero_()
-        for site in self.sites:
-            site.scales[lane] = spec.scale if site.name in wanted else None
-            site.rates[lane] = spec.dropout
+        self.places[lane] = lay_out(self._layers_of(spec), spec.rank)
+        for place in self.places[lane]:
+            a, b = place.views(self.compute_KP[lane])
+            grads = (None, None) if self.grad_KP is None else place.views(self.grad_KP[lane])
+            self.sites[place.name].slots[lane] = Slot(a, b, spec.scale, spec.dropout, *grads)
 
     def vacate(self, lane: int) -> None:
         """Leave a lane without an adapter: its rows see the base model."""
         self.specs[lane] = None
+        self.places[lane] = []
         self.flat_KP[lane].zero_()
-        for site in self.sites:
-            site.scales[lane], site.rates[lane] = None, 0.0
+        if self.grad_KP is not None:
+            self.grad_KP[lane].zero_()
+        for site in self.sites.values():
+            site.slots[lane] = None
+
+    def own_part(self, flat_KP: Tensor, lane: int) -> Tensor:
+        """The numbers of a row that the lane's adapter uses."""
+        return flat_KP[lane, : self.places[lane][-1].stop if self.places[lane] else 0]
 
     def initialise(self, lane: int, seed: int) -> None:
         """LoRA's start: A uniform in +-1/sqrt(I) (Kaiming with a = sqrt(5), as PEFT has it), B zero.
 
         The draws of a layer depend on the seed and the layer's name only.
         """
-        spec = self._spec(lane)
-        wanted = set(spec.targets)
-        for place in self.places:
-            if place.name not in wanted:
-                continue
+        for place in self.places[lane]:
             draw = torch.Generator().manual_seed(hash_key("lora_a", seed, place.name))
-            a = torch.rand(spec.rank, place.inputs, generator=draw) * 2 - 1
-            self._views(self.flat_KP, place)[0][lane, : spec.rank] = (a * place.inputs**-0.5).to(self.device)
+            a = torch.rand(place.rank, place.inputs, generator=draw) * 2 - 1
+            place.views(self.flat_KP[lane])[0].copy_(a * place.inputs**-0.5)
         self.refresh()
 
     def read(self, lane: int) -> dict[str, tuple[Tensor, Tensor]]:
-        """Copies of a lane's matrices at their own rank: {layer: (A [r, I], B [O, r])}, float32."""
-        spec = self._spec(lane)
-        wanted = set(spec.targets)
+        """Copies of a lane's matrices: {layer: (A [r, I], B [O, r])}, float32."""
         found = {}
-        for place in self.places:
-            if place.name in wanted:
-                a, b = self._views(self.flat_KP, place)
-                found[place.name] = (a[lane, : spec.rank].clone(), b[lane, :, : spec.rank].clone())
+        for place in self.places[lane]:
+            a, b = place.views(self.flat_KP[lane])
+            found[place.name] = (a.clone(), b.clone())
         return found
 
     def write(self, lane: int, matrices: dict[str, tuple[Tensor, Tensor]]) -> None:
-        """Set a lane's matrices from `read`'s form."""
-        spec = self._spec(lane)
-        for place in self.places:
+        """Set a lane's matrices from `read`'s form; layers that are not named keep theirs."""
+        for place in self.places[lane]:
             if place.name in matrices:
-                a, b = self._views(self.flat_KP, place)
-                a[lane, : spec.rank] = matrices[place.name][0].to(self.device, torch.float32)
-                b[lane, :, : spec.rank] = matrices[place.name][1].to(self.device, torch.float32)
+                for view, matrix in zip(place.views(self.flat_KP[lane]), matrices[place.name], strict=True):
+                    view.copy_(matrix)
         self.refresh()
 
     def refresh(self) -> None:
         """Bring the copies that the products use up to date with the float32 parameters."""
         if self.compute_KP is not self.flat_KP:
             self.compute_KP.copy_(self.flat_KP)
-
-    def _spec(self, lane: int) -> AdapterSpec:
-        spec = self.specs[lane]
-        if spec is None:
-            raise ValueError(f"lane {lane} is empty")
-        return spec

@@ -43,6 +43,8 @@ def pack_attention(
     pack = current_pack()
     if pack is None:
         raise RuntimeError("the 'octavo' attention needs a pack: call the model inside lanes.pack.use_pack")
+    if sliding_window is not None:
+        pack.windows.add(sliding_window)
     lengths = pack.lengths
     queries, keys, values = (t.split(lengths, dim=2) for t in (query, key, value))
     outputs = []

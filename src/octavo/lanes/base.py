@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -11,7 +14,7 @@ from torch import Tensor
 from octavo.errors import InputError
 from octavo.lanes import attention
 from octavo.lanes.loss import head_loss
-from octavo.lanes.pack import Pack, Sample, build_pack, use_pack
+from octavo.lanes.pack import Pack, Sample, build_pack, pack_of_one, use_pack
 
 # largest gap, in units of the largest logit, that the check at load takes for rounding (measured on the families of
 # the tests: at most 2e-6 in float32; bfloat16 has eight bits)
@@ -21,11 +24,18 @@ TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2, torch.float16: 1e-2, tor
 class BaseModel:
     """A `transformers` causal LM, frozen, reading packs.
 
+    A model whose attention the lanes can take over reads a pack at once. Any other reads it a sequence at a time,
+    with its own attention: slower, and right for every architecture.
+
     Arguments:
-        model: loaded with any attention implementation; it is switched to the lanes' own.
+        model: loaded with any attention implementation.
+        check: compare packed with plain logits and choose the path by that; without it packs are trusted.
+
+    Attributes:
+        packed: whether packs are read at once. notes: why not, for people.
 
     Raises:
-        InputError: the model does not honour packs or its head cannot be called apart; the message says which.
+        InputError: the model has no output head, or its head cannot be called apart from it.
     """
 
     def __init__(self, model: Any, check: bool = True) -> None:
@@ -36,20 +46,46 @@ class BaseModel:
         self.output: Any = self.model.get_output_embeddings()
         if self.output is None or self.decoder is self.model:
             raise InputError(f"{type(model).__name__} is not a causal language model with an output head")
-        expected = self._plain_logits() if check else None
-        self.model.set_attn_implementation(attention.NAME)
         weight = next(self.model.parameters())
         self.device, self.dtype = weight.device, weight.dtype
-        if expected is not None:
-            self._check_packs(expected)
+        self.notes: list[str] = []
+        self.packed = True
+        self._windows: set[int] = set()
+        own = self.config._attn_implementation
+        expected = self._plain_logits() if check else None
+        reason = self._take_over(expected)
+        if reason is not None:
+            self.packed = False
+            self.model.set_attn_implementation(own)
+            self.notes.append(f"{type(model).__name__}: {reason}; its sequences are read one at a time")
+            if expected is not None and not self._gap(expected) <= TOLERANCE.get(self.dtype, 1e-2):
+                raise InputError(
+                    f"{type(model).__name__}: the logits of its hidden states through its output head are not those "
+                    "of the model; it changes them in a way that is not known here. Choose another base."
+                )
 
     def hidden(self, pack: Pack) -> Tensor:
         """Last hidden states of a pack, [T, width]; gradients flow to the installed adapters."""
+        if self.packed:
+            return self._read(pack)
+        return torch.cat([self._read(pack_of_one(pack, number)) for number in range(len(pack.lengths))])
+
+    def _read(self, pack: Pack) -> Tensor:
+        arguments = {
+            "input_ids": pack.ids_T[None],
+            "position_ids": pack.positions_T[None],
+            "use_cache": False,
+        }
+        if not self._takes_positions:
+            del arguments["position_ids"]
         with use_pack(pack):
-            out = self.decoder(
-                input_ids=pack.ids_T[None], position_ids=pack.positions_T[None], use_cache=False
-            )
-        return out.last_hidden_state[0]
+            return self.decoder(**arguments).last_hidden_state[0]
+
+    @cached_property
+    def _takes_positions(self) -> bool:
+        """Models with recurrent layers or ALiBi know no position ids."""
+        parameters = inspect.signature(self.decoder.forward).parameters
+        return "position_ids" in parameters
 
     def head(self, hidden_NH: Tensor) -> Tensor:
         """Logits [N, V] of hidden states, with the scaling or cap that the model's config asks for."""
@@ -89,16 +125,44 @@ class BaseModel:
         draw = torch.Generator().manual_seed(0)
         return [torch.randint(0, vocabulary, (n,), generator=draw).to(weight.device) for n in (7, 12)]
 
+    def _take_over(self, expected: list[Tensor] | None) -> str | None:
+        """Switch to the lanes' attention; says why the model has to keep its own, or None."""
+        try:
+            self.model.set_attn_implementation(attention.NAME)
+        except (ValueError, AttributeError, NotImplementedError) as error:
+            return f"its attention cannot be replaced ({error})"
+        if expected is None:
+            return None
+        kinds = set(getattr(self.config.get_text_config(), "layer_types", None) or [])
+        if "chunked_attention" in kinds:
+            return "it attends in chunks, which packs do not do"
+        gap = self._gap(expected)
+        if not gap <= TOLERANCE.get(self.dtype, 1e-2):
+            return f"packed sequences do not get the logits that each has alone (gap {gap:.2g} of the largest logit)"
+        if self._wants_window() and not self._windows:
+            return "it does not hand its sliding window to the attention function"
+        return None
+
+    def _wants_window(self) -> bool:
+        text = self.config.get_text_config()
+        kinds = getattr(text, "layer_types", None)
+        if kinds is not None:
+            return "sliding_attention" in kinds
+        return getattr(text, "sliding_window", None) is not None
+
     @torch.no_grad()
-    def _check_packs(self, expected: list[Tensor]) -> None:
-        """Two sequences in one pack must give the logits that each has alone."""
+    def _gap(self, expected: list[Tensor]) -> float:
+        """Largest difference of the logits of two sequences in one pack from those of each alone, in units of the
+        largest logit."""
         samples = [Sample(0, ids.tolist(), [True] * len(ids)) for ids in self._probe_ids()]
-        packed = self.head(self.hidden(build_pack(samples, self.device))).float()
-        for alone, rows in zip(expected, packed.split([len(s.ids) for s in samples]), strict=True):
-            gap = float((rows - alone).abs().max() / alone.abs().max().clamp_min(1e-12))
-            if not gap <= TOLERANCE.get(self.dtype, 1e-2):
-                raise InputError(
-                    f"{type(self.model).__name__}: packed sequences do not get the logits that each has alone "
-                    f"(largest gap {gap:.2g} of the largest logit). Its attention is not one that lanes can take "
-                    "over; choose another base."
-                )
+        pack = build_pack(samples, self.device)
+        try:
+            packed = self.head(self.hidden(pack)).float()
+        except (RuntimeError, TypeError, ValueError, AttributeError):
+            return math.nan  # attention that calls for arguments or shapes that a pack does not have
+        self._windows = pack.windows
+        pairs = zip(expected, packed.split([len(s.ids) for s in samples]), strict=True)
+        gaps = [
+            float((rows - alone).abs().max() / alone.abs().max().clamp_min(1e-12)) for alone, rows in pairs
+        ]
+        return math.nan if any(map(math.isnan, gaps)) else max(gaps)

@@ -48,7 +48,8 @@ def generate(
                 cache.forget(slot)
             else:
                 answer.append(token)
-                pending[slot] = [token]
+                # a model that keeps its own attention fills no cache: it reads everything again
+                pending[slot] = [token] if base.packed else [*prompts[slot][1], *answer]
                 seen[slot] += 1
                 still.append(slot)
         alive = still

@@ -19,30 +19,37 @@ from octavo.lanes.pack import Pack, current_pack
 
 
 @dataclass
+class Slot:
+    """One lane's adapter on one layer.
+
+    Attributes:
+        a_RI, b_OR: the matrices in the dtype of the activations.
+        scale: the factor of B A. rate: dropout.
+        grad_a_RI, grad_b_OR: where the backward pass adds the gradients (float32), None in evaluation.
+    """
+
+    a_RI: Tensor
+    b_OR: Tensor
+    scale: float
+    rate: float
+    grad_a_RI: Tensor | None = None
+    grad_b_OR: Tensor | None = None
+
+
+@dataclass
 class Site:
     """The adapters of one linear layer.
 
     Attributes:
-        name: the layer's full name in the model.
-        key: the layer's part of the dropout hash.
-        a_KRI, b_KOR: float32 parameters, views of the lanes' flat storage.
-        scales: the factor of each lane, None where the lane has no adapter here.
-        rates: dropout of each lane.
-        compute_a_KRI, compute_b_KOR: the parameters in the dtype of the activations.
-        grad_a_KRI, grad_b_KOR: where the backward pass adds the gradients, views of the lanes' flat storage. None:
-            they are handed to autograd (which warns of views that are not dense, and makes a zero tensor each time).
+        name: the layer's full name in the model. key: the layer's part of the dropout hash.
+        slots: the adapter of each lane, None where it has none here.
+        anchor: a scalar that requires gradients while there are any to be made.
     """
 
     name: str
     key: int
-    a_KRI: nn.Parameter
-    b_KOR: nn.Parameter
-    scales: list[float | None]
-    rates: list[float]
-    compute_a_KRI: Tensor
-    compute_b_KOR: Tensor
-    grad_a_KRI: Tensor | None = None
-    grad_b_KOR: Tensor | None = None
+    slots: list[Slot | None]
+    anchor: Tensor
 
 
 class LaneLinear(nn.Module):
@@ -64,84 +71,71 @@ class LaneLinear(nn.Module):
         """x: [..., T, I] with one pack in all leading dimensions together; returns [..., T, O]."""
         out = self.base(x)
         pack = current_pack()
-        if pack is None or all(self.site.scales[block.lane] is None for block in pack.blocks):
+        if pack is None or all(self.site.slots[block.lane] is None for block in pack.blocks):
             return out
-        return LaneDelta.apply(out, x, self.site.a_KRI, self.site.b_KOR, self.site, pack)
+        return LaneDelta.apply(out, x, self.site.anchor, self.site, pack)
 
 
 class LaneDelta(torch.autograd.Function):
     """Add each lane's adapter output to the base output, in place.
 
-    Inputs: base output [..., T, O], input [..., T, I], the parameters [K, R, I] and [K, O, R] (the products use the
-    site's copies in the activations' dtype), the site and the pack.
+    Inputs: base output [..., T, O], input [..., T, I], the site's anchor, the site and the pack. Gradients of the
+    matrices are added to the slots' own tensors: through autograd each would first be a zero tensor of all lanes.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        out: Tensor,
-        x: Tensor,
-        a_KRI: Tensor,
-        b_KOR: Tensor,  # noqa: ARG004
-        site: Site,
-        pack: Pack,
-    ) -> Tensor:
+    def forward(ctx: Any, out: Tensor, x: Tensor, anchor: Tensor, site: Site, pack: Pack) -> Tensor:  # noqa: ARG004
         """Base output with the adapters' added, in the same memory."""
         out_TO, x_TI = out.view(-1, out.shape[-1]), x.reshape(-1, x.shape[-1])
-        h_TR = x_TI.new_empty(x_TI.shape[0], a_KRI.shape[1])
+        hidden: dict[int, Tensor] = {}
         # a byte an entry: half the price of hashing again in the backward pass, for 3 % more memory a token
         masks: dict[int, Tensor] = {}
         for block in pack.blocks:
-            scale = site.scales[block.lane]
-            if scale is None:
+            slot = site.slots[block.lane]
+            if slot is None:
                 continue
-            rows = slice(block.start, block.stop)
+            rows, scale = slice(block.start, block.stop), slot.scale
             kept = x_TI[rows]
-            rate = site.rates[block.lane]
-            if rate and pack.row_key_T is not None:
-                masks[block.start] = keep_mask(pack.row_key_T[rows], site.key, kept.shape[1], rate)
+            if slot.rate and pack.row_key_T is not None:
+                masks[block.start] = keep_mask(pack.row_key_T[rows], site.key, kept.shape[1], slot.rate)
                 kept = kept * masks[block.start]
-                scale = scale / (1.0 - rate)
-            torch.mm(kept, site.compute_a_KRI[block.lane].t(), out=h_TR[rows])
-            out_TO[rows].addmm_(h_TR[rows], site.compute_b_KOR[block.lane].t(), alpha=scale)
+                scale = scale / (1.0 - slot.rate)
+            hidden[block.start] = kept @ slot.a_RI.t()
+            out_TO[rows].addmm_(hidden[block.start], slot.b_OR.t(), alpha=scale)
         ctx.mark_dirty(out)
-        ctx.save_for_backward(x_TI, h_TR, site.compute_a_KRI, site.compute_b_KOR)
-        ctx.masks = masks
-        ctx.site, ctx.pack, ctx.parameter_dtype, ctx.x_shape = site, pack, a_KRI.dtype, x.shape
-        ctx.scales, ctx.rates = list(site.scales), list(site.rates)
+        ctx.save_for_backward(x_TI)
+        ctx.slots, ctx.blocks, ctx.hidden, ctx.masks, ctx.x_shape = (
+            list(site.slots),
+            pack.blocks,
+            hidden,
+            masks,
+            x.shape,
+        )
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Gradients to base output and input; those of the matrices go to the site's sinks."""
+        """Gradients to base output and input; those of the matrices are added in the slots."""
         (dy,) = grads
         dy_TO = dy.reshape(-1, dy.shape[-1])
-        x_TI, h_TR, a_KRI, b_KOR = ctx.saved_tensors
-        pack, site = ctx.pack, ctx.site
-        sink_a, sink_b = site.grad_a_KRI, site.grad_b_KOR
-        da_KRI = torch.zeros_like(a_KRI, dtype=ctx.parameter_dtype) if sink_a is None else sink_a
-        db_KOR = torch.zeros_like(b_KOR, dtype=ctx.parameter_dtype) if sink_b is None else sink_b
-        needs_dx = ctx.needs_input_grad[1]
-        dx_TI = torch.zeros_like(x_TI) if needs_dx else None
-        for block in pack.blocks:
-            lane = block.lane
-            scale, rate = ctx.scales[lane], ctx.rates[lane]
-            if scale is None:
+        (x_TI,) = ctx.saved_tensors
+        dx_TI = torch.zeros_like(x_TI) if ctx.needs_input_grad[1] else None
+        for block in ctx.blocks:
+            slot = ctx.slots[block.lane]
+            if slot is None:
                 continue
-            rows = slice(block.start, block.stop)
-            x, dy_k = x_TI[rows], dy_TO[rows]
-            keep = ctx.masks.get(block.start)
+            rows, scale = slice(block.start, block.stop), slot.scale
+            x, dy_k, keep = x_TI[rows], dy_TO[rows], ctx.masks.get(block.start)
             if keep is not None:
                 x = x * keep
-                scale = scale / (1.0 - rate)
-            dh = dy_k @ b_KOR[lane]
+                scale = scale / (1.0 - slot.rate)
+            dh = dy_k @ slot.b_OR
             dh *= scale
-            da_KRI[lane].add_(dh.t() @ x)
-            db_KOR[lane].add_(dy_k.t() @ h_TR[rows], alpha=scale)
+            if slot.grad_a_RI is not None and slot.grad_b_OR is not None:
+                slot.grad_a_RI.add_(dh.t() @ x)
+                slot.grad_b_OR.add_(dy_k.t() @ ctx.hidden[block.start], alpha=scale)
             if dx_TI is not None:
-                dx = torch.mm(dh, a_KRI[lane], out=dx_TI[rows])
+                dx = torch.mm(dh, slot.a_RI, out=dx_TI[rows])
                 if keep is not None:
                     dx.mul_(keep)
-        dx_full = None if dx_TI is None else dx_TI.view(ctx.x_shape)
-        to_autograd = (da_KRI if sink_a is None else None, db_KOR if sink_b is None else None)
-        return dy, dx_full, *to_autograd, None, None
+        return dy, None if dx_TI is None else dx_TI.view(ctx.x_shape), None, None, None

@@ -48,7 +48,6 @@ class LaneOptimizer:
         self.square_KP = torch.zeros_like(bank.flat_KP)
         self.clock = [0] * bank.lanes
         self.specs = [OptimizerSpec() for _ in range(bank.lanes)]
-        self._is_b_P: Tensor | None = None
 
     def occupy(self, lane: int, spec: OptimizerSpec) -> None:
         """A new run's settings and an empty state."""
@@ -63,7 +62,8 @@ class LaneOptimizer:
 
     def grad_norms(self) -> Tensor:
         """L2 norm of each lane's gradient, [K]; a lane at a time, so that a lane's norm has the same bits alone."""
-        return torch.stack([torch.linalg.vector_norm(self.grad_KP[k]) for k in range(self.bank.lanes)])
+        parts = [self.bank.own_part(self.grad_KP, lane) for lane in range(self.bank.lanes)]
+        return torch.stack([torch.linalg.vector_norm(part) for part in parts])
 
     def step(self, lane: int, learning_rate: float, grad_norm: float) -> None:
         """One clipped AdamW step of one lane.
@@ -73,8 +73,8 @@ class LaneOptimizer:
             grad_norm: the lane's norm, finite, from `grad_norms`.
         """
         spec = self.specs[lane]
-        grad, value = self.grad_KP[lane], self.bank.flat_KP[lane]
-        mean, square = self.mean_KP[lane], self.square_KP[lane]
+        flats = (self.grad_KP, self.bank.flat_KP, self.mean_KP, self.square_KP)
+        grad, value, mean, square = (self.bank.own_part(flat, lane) for flat in flats)
         if spec.max_grad_norm is not None:
             # torch.nn.utils.clip_grad_norm_: the 1e-6 and the cap at one are its own
             grad.mul_(min(1.0, spec.max_grad_norm / (grad_norm + 1e-6)))
@@ -84,19 +84,16 @@ class LaneOptimizer:
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         correction1 = 1 - beta1 ** self.clock[lane]
         correction2 = math.sqrt(1 - beta2 ** self.clock[lane])
-        rate = self._rates(learning_rate, spec.ratio_b)
+        rate = self._rates(lane, learning_rate, spec.ratio_b)
         value.mul_(1 - rate * spec.weight_decay)
         update = mean / (square.sqrt() / correction2).add_(spec.eps)
         value.sub_(update.mul_(rate / correction1))
 
-    def _rates(self, learning_rate: float, ratio_b: float) -> float | Tensor:
-        """The learning rate, or [P] of them where B has its own."""
+    def _rates(self, lane: int, learning_rate: float, ratio_b: float) -> float | Tensor:
+        """The learning rate, or one a number where B has its own."""
         if ratio_b == 1.0:
             return learning_rate
-        if self._is_b_P is None:
-            self._is_b_P = torch.zeros_like(self.bank.flat_KP[0], dtype=torch.bool)
-            for place in self.bank.places:
-                self._is_b_P[place.middle : place.stop] = True
-        rates = torch.full_like(self.bank.flat_KP[0], learning_rate)
-        rates[self._is_b_P] = learning_rate * ratio_b
+        rates = torch.full_like(self.bank.own_part(self.grad_KP, lane), learning_rate)
+        for place in self.bank.places[lane]:
+            rates[place.middle : place.stop] = learning_rate * ratio_b
         return rates

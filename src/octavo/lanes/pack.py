@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -65,6 +65,7 @@ class Pack:
             factors (float32); label_sequence_N the sequence (pack order) that each belongs to.
         row_key_T: dropout keys of the rows (int64), None where no lane has dropout.
         cache: keys and values of earlier tokens while generating, else None.
+        windows: sliding windows that attention layers asked for while reading this pack.
     """
 
     ids_T: Tensor
@@ -79,11 +80,27 @@ class Pack:
     row_key_T: Tensor | None = None
     cache: PackCache | None = None
     lanes: list[int] = field(default_factory=list)
+    windows: set[int] = field(default_factory=set)
 
     @property
     def tokens(self) -> int:
         """Rows of the pack."""
         return int(self.ids_T.numel())
+
+
+def pack_of_one(pack: Pack, number: int) -> Pack:
+    """The rows of one sequence as a pack of their own; labels stay with the whole pack."""
+    start = sum(pack.lengths[:number])
+    rows = slice(start, start + pack.lengths[number])
+    return replace(
+        pack,
+        ids_T=pack.ids_T[rows],
+        positions_T=pack.positions_T[rows],
+        lengths=[pack.lengths[number]],
+        blocks=[Block(pack.lanes[number], 0, pack.lengths[number])],
+        row_key_T=None if pack.row_key_T is None else pack.row_key_T[rows],
+        lanes=[pack.lanes[number]],
+    )
 
 
 def blocks_of(lanes: Sequence[int], lengths: Sequence[int]) -> list[Block]:

@@ -54,7 +54,7 @@ def first_bad_tensor(engine: LaneEngine, lane: int, samples: Sequence[Sample]) -
         if found:
             return found
     if bank.grad_KP is not None:
-        for place in bank.places:
+        for place in bank.places[lane]:
             if not bool(torch.isfinite(bank.grad_KP[lane, place.start : place.stop]).all()):
                 return f"gradient of the adapter of {place.name}"
     return "not found again when the batch was replayed"

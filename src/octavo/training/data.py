@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -19,14 +19,21 @@ from octavo.lanes.pack import Sample
 class Encoded(Protocol):
     """What an encoder returns: ids, and for each whether it is a target."""
 
-    ids: list[int]
-    labels: list[bool]
+    @property
+    def ids(self) -> list[int]:
+        """Token ids."""
+        ...
+
+    @property
+    def labels(self) -> list[bool]:
+        """Whether each is a target."""
+        ...
 
 
 class Encoder(Protocol):
     """The part of `octavo.corpus.encode.Encoder` that is used here."""
 
-    def encode(self, messages: list[dict], tools: list[dict] | None = None, where: str = "") -> Encoded:
+    def encode(self, example_messages: list[dict[str, Any]], tools: Any = None, where: str = "") -> Encoded:
         """Ids and labels of a conversation."""
         ...
 
@@ -55,8 +62,8 @@ def tokenise(path: Path, encoder: Encoder, max_length: int) -> list[Tokens]:
         InputError: a row has no target left.
     """
     rows = []
-    for number, example in enumerate(load_examples(path), 1):
-        where = f"{path}:{number}"
+    for example in load_examples(path):
+        where = example.origin
         encoded = encoder.encode(example.messages, example.tools, where=where)
         ids, labels = tuple(encoded.ids[:max_length]), tuple(encoded.labels[:max_length])
         targets = sum(labels[1:])

@@ -71,7 +71,7 @@ class PackTrainer:
     Arguments:
         base: the frozen model.
         tasks: all runs of the pack, in the order in which they are admitted.
-        lanes: K; rank: R of the bank; micro_step_tokens: from the plan.
+        lanes: K; micro_step_tokens: from the plan.
         recorder: is told of all that happens.
         after_window: called with the trainer after every window's gradients and steps (tests and vitals).
 
@@ -86,7 +86,6 @@ class PackTrainer:
         base: BaseModel,
         tasks: Sequence[Task],
         lanes: int,
-        rank: int,
         micro_step_tokens: int,
         recorder: Recorder,
         after_window: Callable[[PackTrainer], None] | None = None,
@@ -94,12 +93,12 @@ class PackTrainer:
         self.base, self.recorder, self.after_window = base, recorder, after_window
         self.tasks = {task.run.id: task for task in tasks}
         self.micro_step_tokens = micro_step_tokens
-        wanted = {name for task in tasks for name in task.adapter.targets}
-        targets = [name for name, _ in base.model.named_modules() if name in wanted]
-        self.bank = AdapterBank(base.model, targets, lanes, rank)
+        self.bank = AdapterBank(base.model, [task.adapter for task in tasks], lanes)
         self.optimizer = LaneOptimizer(self.bank)
         self.engine = LaneEngine(base, self.bank, self.optimizer)
         self.states: list[LaneState | None] = [None] * lanes
+        # every lane as its last finite window left it
+        self.good_KP = self.bank.flat_KP.clone()
         self.queue = deque(self.tasks)
         self.finished: dict[str, str] = {}
         self.window_number = 0
@@ -122,6 +121,7 @@ class PackTrainer:
                 task = self.tasks[self.queue.popleft()]
                 self.occupy(lane, task, LaneState(task.run.id))
                 self.bank.initialise(lane, task.run.seed)
+                self.good_KP[lane].copy_(self.bank.flat_KP[lane])
                 self.recorder.admitted(task, lane)
 
     def occupy(self, lane: int, task: Task, state: LaneState) -> None:
@@ -200,6 +200,13 @@ class PackTrainer:
                     f"after {state.step} steps B is still zero in {len(still)} layers, first {still[0]}"
                 )
                 self.recorder.event(task, state.step, "unmoved", evidence, "none")
+        self.keep_good()
+
+    def keep_good(self) -> None:
+        """Note the numbers of every lane that is well as those to fall back to."""
+        for lane, state in self._occupied():
+            if not state.quarantined:
+                self.good_KP[lane].copy_(self.bank.flat_KP[lane])
 
     def _quarantine(self, lane: int, state: LaneState, task: Task, result: WindowResult) -> None:
         state.quarantined = True
@@ -212,6 +219,9 @@ class PackTrainer:
         )
         self._record(lane, state, task.learning_rate(state.step - 1), result, None)
         self.recorder.event(task, state.step, "nonfinite", evidence, "quarantined, no step taken")
+        # a fault after the step is in the parameters themselves: the last good ones are those before it
+        self.bank.flat_KP[lane].copy_(self.good_KP[lane])
+        self.bank.refresh()
         matrices = self.bank.read(lane)
         self.recorder.quarantined(task, state, evidence, None if nonfinite_count(matrices) else matrices)
 

@@ -1,6 +1,6 @@
 """The memory plan: what the study will hold at its peak, and how many tokens a micro-step may have.
 
-peak = base + lanes x 16 bytes x adapter parameters + activations(tokens of a micro-step) + head chunk + workspace.
+peak = base + lanes x 20 bytes x adapter parameters + activations(tokens of a micro-step) + head chunk + workspace.
 The tokens of a micro-step are the only knob: lanes are split over micro-steps, never trained differently.
 """
 
@@ -15,8 +15,9 @@ import torch
 from octavo.errors import InputError
 from octavo.lanes.loss import CHUNK_ROWS
 
-# parameter, gradient and two moments in float32 (optimizer.py); bfloat16 bases add a copy for the products
-BYTES_PER_ADAPTER_PARAMETER = 16
+# parameter, gradient and two moments in float32 (optimizer.py), and the last good parameters (loop.py); bfloat16
+# bases add a copy for the products
+BYTES_PER_ADAPTER_PARAMETER = 20
 # more tokens than this a micro-step gain nothing: the products of the base are at full speed long before
 MOST_TOKENS = 4096
 # allocator slack and temporaries over the saved tensors, measured on the embedded model (CPU)
@@ -30,7 +31,6 @@ class Plan:
 
     Attributes:
         lanes: runs trained side by side. base_parameters: of the frozen model.
-        rank: rank that all adapters are padded to.
         micro_step_tokens: most tokens of a micro-step.
         longest_example: tokens of the longest example of any run.
         predicted_bytes: parts of the peak, and their sum under "peak".
@@ -40,7 +40,6 @@ class Plan:
     """
 
     lanes: int
-    rank: int
     dtype: str
     base_parameters: int
     micro_step_tokens: int
@@ -88,7 +87,6 @@ def make_plan(
     base_parameters: int,
     adapter_parameters: int,
     targets: Sequence[str],
-    rank: int,
     lanes: int,
     longest_example: int,
     limit_bytes: int,
@@ -125,7 +123,6 @@ def make_plan(
     parts["peak"] = sum(parts.values())
     return Plan(
         lanes=lanes,
-        rank=rank,
         dtype=str(dtype).removeprefix("torch."),
         base_parameters=base_parameters,
         micro_step_tokens=int(tokens),

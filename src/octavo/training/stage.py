@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import threading
@@ -93,30 +94,53 @@ def _train_pack(
     model = BaseModel(load_model(source, dtype).to(device))
     tasks = [make_task(run, *rows[run.id], model.model) for run in runs]
     parameters = {task.run.id: trainable_parameters(task, model) for task in tasks}
+    for note in model.notes:
+        progress.message(note)
     _tell_parameters(parameters, progress)
     plan = _plan(study, base, tasks, model, limit, folder, progress)
     trainer_recorder = FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
-    trainer = PackTrainer(
-        model, tasks, plan.lanes, plan.rank, plan.micro_step_tokens, trainer_recorder, after_window
-    )
+    trainer = PackTrainer(model, tasks, plan.lanes, plan.micro_step_tokens, trainer_recorder, after_window)
     keep = max(run.train.keep_checkpoints for run in runs)
     checkpoints = Checkpoints(folder, base.name, keep, progress.message)
     if checkpoints.restore(trainer):
-        for state in trainer.states:
-            if state is not None:
-                trainer_recorder.resumed(trainer.tasks[state.run], state)
+        _tell_resumed(trainer, trainer_recorder)
     else:
         plan.predicted_seconds = seconds_of(trainer, tasks)
         _write_plan(folder, base, plan)
-    _loop(trainer, checkpoints, trainer_recorder)
+    try:
+        stopped = _loop(trainer, checkpoints, trainer_recorder)
+    except Exception as error:
+        with contextlib.suppress(
+            Exception
+        ):  # the disk may be what failed; the first error is the one to tell
+            for state in trainer.states:
+                if state is not None and not state.quarantined:
+                    trainer_recorder.failed(state.run, error)
+        raise
+    if not trainer.busy:
+        plan.measured = _measured(trainer, meter)
+        _write_plan(folder, base, plan)
+    if stopped:
+        raise KeyboardInterrupt
+
+
+def _tell_resumed(trainer: PackTrainer, recorder: FileRecorder) -> None:
+    """Bring files and ledger back to where the checkpoint stands."""
+    for state in trainer.states:
+        if state is not None:
+            recorder.resumed(trainer.tasks[state.run], state)
+    for run_id in trainer.queue:
+        recorder.queued(run_id)
+
+
+def _measured(trainer: PackTrainer, meter: PeakMeter) -> dict[str, Any]:
     peak = meter.peak()
-    plan.measured = {
+    return {
         "peak_bytes": None if peak is None else max(0, peak - meter.start),
         "seconds": round(trainer.totals["seconds"], 3),
         "tokens": int(trainer.totals["tokens"]),
         "label_tokens": int(trainer.totals["label_tokens"]),
     }
-    _write_plan(folder, base, plan)
 
 
 def _load_rows(
@@ -166,16 +190,13 @@ def _plan(
     frozen = read_plans(folder).get(base.name)
     if frozen is not None:
         return Plan(**frozen)
-    rank = max(task.adapter.rank for task in tasks)
     targets = sorted({name for task in tasks for name in task.adapter.targets})
-    layers = [(n, *features_of(model.model.get_submodule(n))) for n in targets]
     plan = make_plan(
         config=model.config,
         dtype=model.dtype,
         base_parameters=sum(p.numel() for p in model.model.parameters()),
-        adapter_parameters=count_parameters(layers, rank),
+        adapter_parameters=max(trainable_parameters(task, model) for task in tasks),
         targets=targets,
-        rank=rank,
         lanes=lanes_for(study.lanes.strategy, len(tasks)),
         longest_example=max(len(r.ids) for task in tasks for r in [*task.feed.rows, *task.heldout]),
         limit_bytes=limit,
@@ -199,9 +220,11 @@ def _write_plan(folder: Folder, base: Base, plan: Plan) -> None:
     write_json_atomic(folder.plan, {"packs": read_plans(folder) | {base.name: plan.to_json()}})
 
 
-def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder) -> None:
+def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder) -> bool:
+    """Train until all runs have ended or a person asks to stop, which is what is returned."""
+    stop = False
     with _stop_between_windows() as asked_to_stop:
-        while trainer.busy:
+        while trainer.busy and not stop:
             ended = len(trainer.finished)
             trainer.step()
             stop = asked_to_stop.is_set()
@@ -210,9 +233,11 @@ def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder
                 for state in trainer.states:
                     if state is not None and not state.quarantined:
                         recorder.checkpointed(state.run, state.step)
-            if stop and trainer.busy:
-                raise KeyboardInterrupt
     trainer.close()
+    for state in trainer.states:
+        if state is not None and not state.quarantined:
+            recorder.queued(state.run, f"interrupted after step {state.step}; the same command continues")
+    return stop
 
 
 def _due(trainer: PackTrainer) -> bool:

@@ -14,6 +14,7 @@ from torch import nn
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
 from octavo.lanes.peft_io import Matrices
+from octavo.lanes.targets import linear_layers
 from octavo.training.data import Encoder
 from octavo.training.loop import LaneState, PackTrainer
 from octavo.training.tasks import Task, make_task
@@ -58,8 +59,7 @@ def train_lanes(model: nn.Module, tasks: Sequence[Task], lanes: int, tokens: int
     """Train tasks in a bank of `lanes` with micro-steps of at most `tokens`; the model is left as it was."""
     base = BaseModel(model, check=False)
     kept = Kept({}, {})
-    rank = max(task.adapter.rank for task in tasks)
-    trainer = PackTrainer(base, tasks, lanes, rank, tokens, kept)
+    trainer = PackTrainer(base, tasks, lanes, tokens, kept)
     kept.trainer = trainer
     try:
         while trainer.busy:
@@ -111,7 +111,8 @@ def verify(
             make_task(run, rows[run.train.max_length], rows[run.train.max_length][:2], model) for run in runs
         ]
 
-    tasks = tasks_of(make_runs(steps, "base"))
+    kinds = list(dict.fromkeys(name.rsplit(".", 1)[-1] for name in linear_layers(model)))
+    tasks = tasks_of(make_runs(steps, kinds))
     say(f"{len(tasks)} runs in {LANES} lanes")
     with fault():
         fused = train_lanes(model, tasks, LANES, _WHOLE).ended
@@ -121,7 +122,7 @@ def verify(
     with fault():
         split = train_lanes(model, tasks, LANES, _SPLIT).ended
     say("without dropout, in lanes")
-    without = tasks_of(make_runs(steps, "base", dropout=False))
+    without = tasks_of(make_runs(steps, kinds, dropout=False))
     with fault():
         plain_lanes = train_lanes(model, without, LANES, _WHOLE)
     say("without dropout, by padded PEFT and torch AdamW")
