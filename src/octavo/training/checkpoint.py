@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,8 @@ class Checkpoints:
             "queue": list(trainer.queue),
             "finished": trainer.finished,
         }
-        write_json_atomic(self.place / f"window-{trainer.window_number:08d}.json", manifest)
+        sealed = manifest | {"sha256": _seal(manifest)}
+        write_json_atomic(self.place / f"window-{trainer.window_number:08d}.json", sealed)
         self._prune()
 
     def _save_lane(self, trainer: PackTrainer, lane: int) -> dict[str, Any] | None:
@@ -73,12 +74,21 @@ class Checkpoints:
         }
 
     def restore(self, trainer: PackTrainer) -> bool:
-        """Set the trainer to the newest whole checkpoint; False where there is none."""
+        """Set the trainer to the newest whole checkpoint; False where there is none.
+
+        Damaged ones that are passed over are deleted: they are newer than what comes next and would count as kept.
+        """
+        damaged = False
         for path in self._newest_first():
-            loaded = self._read(path)
-            if loaded is None:
+            try:
+                manifest, lanes = self._read(path)
+            except PermissionError:
+                raise
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self.say(f"checkpoint {path.name} is damaged ({error}); going back to the one before it")
+                path.unlink()
+                damaged = True
                 continue
-            manifest, lanes = loaded
             trainer.window_number = manifest["window"]
             trainer.totals = dict(manifest["totals"])
             trainer.queue = deque(manifest["queue"])
@@ -87,7 +97,10 @@ class Checkpoints:
                 if entry is not None:
                     self._restore_lane(trainer, lane, entry, lanes[lane])
             trainer.bank.refresh()
+            trainer.keep_good()
             return True
+        if damaged:
+            self.say("no whole checkpoint is left: training begins anew")
         return False
 
     def _restore_lane(
@@ -103,38 +116,39 @@ class Checkpoints:
         trainer.optimizer.square_KP[lane].copy_(tensors["square"])
         trainer.optimizer.clock[lane] = entry["clock"]
 
-    def _read(self, path: Path) -> tuple[dict[str, Any], list[bytes | None]] | None:
-        """A manifest and the contents of its files, or None (said) where one is missing or not what was written."""
-        try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            if manifest["format"] != _FORMAT:
-                raise ValueError(f"format {manifest['format']} is not {_FORMAT}")
-            contents: list[bytes | None] = []
-            for entry in manifest["lanes"]:
-                if entry is None or entry["file"] is None:
-                    contents.append(None)
-                    continue
-                content = (self.folder.out / entry["file"]).read_bytes()
-                if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-                    raise ValueError(f"{entry['file']} is not what was written")
-                contents.append(content)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            self.say(f"checkpoint {path.name} is damaged ({error}); going back to the one before it")
-            return None
+    def _read(self, path: Path) -> tuple[dict[str, Any], list[bytes | None]]:
+        """A manifest and the contents of its files; raises where one is missing or not what was written."""
+        manifest = _read_manifest(path)
+        contents: list[bytes | None] = []
+        for entry in manifest["lanes"]:
+            if entry is None or entry["file"] is None:
+                contents.append(None)
+                continue
+            content = (self.folder.out / entry["file"]).read_bytes()
+            if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+                raise ValueError(f"{entry['file']} is not what was written")
+            contents.append(content)
         return manifest, contents
 
     def _newest_first(self) -> list[Path]:
         return sorted(self.place.glob("window-*.json"), reverse=True)
 
     def _prune(self) -> None:
-        """Delete manifests beyond `keep` and lane files that no manifest names any more."""
-        manifests = self._newest_first()
-        for old in manifests[self.keep :]:
-            old.unlink()
+        """Delete damaged manifests, those beyond `keep`, and lane files that no manifest names any more."""
+        kept: list[dict[str, Any]] = []
+        for path in self._newest_first():
+            try:
+                manifest = _read_manifest(path)
+            except (ValueError, KeyError, TypeError):
+                path.unlink()
+                continue
+            if len(kept) == self.keep:
+                path.unlink()
+            else:
+                kept.append(manifest)
         named: set[Path] = set()
         runs: set[str] = set()
-        for path in manifests[: self.keep]:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
+        for manifest in kept:
             for entry in manifest["lanes"]:
                 if entry is not None:
                     runs.add(entry["state"]["run"])
@@ -144,3 +158,18 @@ class Checkpoints:
             for file in self.folder.checkpoints(run).glob("step-*.safetensors"):
                 if file not in named:
                     file.unlink()
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """A manifest as it was written; raises ValueError, KeyError or TypeError where it is not."""
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    if manifest["format"] != _FORMAT:
+        raise ValueError(f"format {manifest['format']} is not {_FORMAT}")
+    seal = manifest.pop("sha256")
+    if _seal(manifest) != seal:
+        raise ValueError("its content is not what was written")
+    return manifest
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()

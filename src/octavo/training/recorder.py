@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save
@@ -18,7 +19,7 @@ from octavo.artifacts import (
     write_bytes_atomic,
     write_text_atomic,
 )
-from octavo.lanes.peft_io import CONFIG, Matrices, adapter_files
+from octavo.lanes.peft_io import CONFIG, WEIGHTS, Matrices, adapter_files
 from octavo.ledger import Ledger
 from octavo.progress import Progress
 from octavo.settings import Base
@@ -29,6 +30,8 @@ from octavo.yaml_text import dump_yaml
 
 # a worker that has said nothing for so long is taken to be gone
 LEASE_SECONDS = 900
+# the adapter of a quarantined run as its last finite step left it, beside its checkpoints
+LAST_GOOD = "last-good.safetensors"
 
 
 class FileRecorder:
@@ -55,9 +58,9 @@ class FileRecorder:
     def admitted(self, task: Task, lane: int) -> None:
         """Write run.yaml, begin the run's files and take the lease."""
         run = task.run
+        self._withdraw(run.id)
         for path in (self.folder.metrics(run.id), self.folder.events(run.id)):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
+            write_text_atomic(path, "")
         text = dump_yaml(
             {
                 "id": run.id,
@@ -70,21 +73,46 @@ class FileRecorder:
             }
         )
         write_text_atomic(self.folder.run_settings(run.id), text)
-        self.ledger.set(run.id, state="training", message=f"lane {lane}", **self._lease())
+        life = {"state": "training", "verdict": None, "checkpoint": None, "message": f"lane {lane}"}
+        self.ledger.set(run.id, **life, **self._lease())
         self.progress.update(run.id, step=0, total=task.total_steps, loss=None, state="training")
 
     def resumed(self, task: Task, state: LaneState) -> None:
-        """Cut the run's files back to its checkpoint, so that every step has one line."""
-        for path in (self.folder.metrics(task.run.id), self.folder.events(task.run.id)):
-            if path.exists():
-                kept = [row for row in read_jsonl(path) if row["step"] <= state.step]
-                text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in kept)
-                write_text_atomic(path, text)
+        """Cut the run's files back to its checkpoint, so that every step has one line, and say what is repeated."""
+        again = self._cut_back(self.folder.metrics(task.run.id), state.step)
+        self._cut_back(self.folder.events(task.run.id), state.step)
         life = "quarantined" if state.quarantined else "training"
-        self.ledger.set(task.run.id, state=life, **self._lease())
         self.progress.update(task.run.id, step=state.step, total=task.total_steps, loss=None, state=life)
-        if not state.quarantined:
-            self.event(task, state.step, "resumed", f"continues after step {state.step}", "none")
+        if state.quarantined:
+            self.ledger.set(task.run.id, state=life, verdict="dead", lease=None)
+            return
+        self._withdraw(task.run.id)
+        evidence = f"continues after step {state.step}; {again} steps are repeated"
+        self.ledger.set(task.run.id, state=life, verdict=None, message=evidence, **self._lease())
+        self.event(task, state.step, "resumed", evidence, "none")
+
+    def _cut_back(self, path: Path, step: int) -> int:
+        """Drop the rows after `step`, and say how many there were."""
+        rows = read_jsonl(path) if path.exists() else []
+        kept = [row for row in rows if row["step"] <= step]
+        text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in kept)
+        write_text_atomic(path, text)
+        return len(rows) - len(kept)
+
+    def _withdraw(self, run_id: str) -> None:
+        """A run that trains has no adapter: what an earlier try has exported or kept is not this try's."""
+        (self.folder.adapter(run_id) / CONFIG).unlink(missing_ok=True)
+        (self.folder.adapter(run_id) / WEIGHTS).unlink(missing_ok=True)
+        (self.folder.checkpoints(run_id) / LAST_GOOD).unlink(missing_ok=True)
+
+    def queued(self, run_id: str, message: str | None = None) -> None:
+        """A run waits: for a lane, or for the same command to continue it."""
+        self.ledger.set(run_id, state="queued", verdict=None, worker=None, lease=None, message=message)
+
+    def failed(self, run_id: str, error: BaseException) -> None:
+        """An exception ended the pack of a run; the same command tries again."""
+        message = f"{type(error).__name__}: {error}"
+        self.ledger.set(run_id, state="failed", lease=None, message=message)
 
     def step(self, task: Task, row: dict[str, Any]) -> None:
         """A metrics line and the run's line on the screen."""
@@ -108,7 +136,7 @@ class FileRecorder:
         """Keep the last good adapter numbers beside the checkpoints; nothing is exported."""
         if snapshot is not None:
             tensors = {f"{n}.{k}": m for n, pair in snapshot.items() for k, m in zip("AB", pair, strict=True)}
-            path = self.folder.checkpoints(task.run.id) / "last-good.safetensors"
+            path = self.folder.checkpoints(task.run.id) / LAST_GOOD
             write_bytes_atomic(path, save(tensors))
         self.ledger.set(task.run.id, state="quarantined", verdict="dead", message=evidence, lease=None)
         self.progress.update(
