@@ -20,7 +20,7 @@ from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.device import pick_device, pick_dtype
-from octavo.training.stage import read_plans
+from octavo.training.stage import ENDED, read_plans
 
 
 def control_of(study: Study) -> str | None:
@@ -37,13 +37,17 @@ def evaluate(
     """Score every completed run and every base; writes evaluation/<suite>.jsonl.
 
     Raises:
-        InputError: nothing has been trained yet.
+        InputError: a run has not been trained to its end.
     """
     with Ledger(folder.ledger) as ledger:
+        ledger.ensure(study.expand())
         states = {row["run"]: row["state"] for row in ledger.rows()}
     runs = study.expand()
-    if missing := [run.id for run in runs if run.id not in states]:
-        raise InputError(f"{folder.out}: run '{missing[0]}' has not been trained; run `octavo train` first")
+    if open_runs := [run.id for run in runs if states[run.id] not in ENDED]:
+        raise InputError(
+            f"{folder.out}: {len(open_runs)} of {len(runs)} runs have not been trained to their end, first "
+            f"'{open_runs[0]}' ({states[open_runs[0]]}); run `octavo train` first"
+        )
     lines: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
     for base in study.bases:
         chosen = [run for run in runs if run.base == base.name]
