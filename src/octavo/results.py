@@ -224,9 +224,12 @@ def _memory(plans: dict[str, Any]) -> dict[str, Any]:
         "limit_bytes": None,
         "by_part": None,
     }
+    largest = -1.0
     for plan in plans.values():
         peak = plan["measured"]["peak_bytes"]
-        if parts["peak_bytes"] is None or (peak or 0) > parts["peak_bytes"]:
+        share = (peak or 0) / plan["limit_bytes"]
+        if share > largest:
+            largest = share
             parts = {
                 "predicted_bytes": plan["predicted_bytes"]["peak"],
                 "peak_bytes": peak,
