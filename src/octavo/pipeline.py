@@ -74,11 +74,18 @@ def _opened(study: Study, out: Out, progress: Progress | None) -> Iterator[_Work
     """The study folder, locked for this process and claimed for this study."""
     folder = Folder(out)
     with study_lock(folder):
+        _sweep(folder)
         claim(folder, study)
         with progress or Silent() as shown:
             for note in study.notes:
                 shown.message(note)
             yield _Work(study, folder, shown)
+
+
+def _sweep(folder: Folder) -> None:
+    """Delete the half-written temporary files of a killed process; under the lock nobody is writing."""
+    for path in folder.out.rglob(".*.????????.tmp"):
+        path.unlink(missing_ok=True)
 
 
 class _Work:
