@@ -86,7 +86,7 @@ def train_fused(
     Arguments:
         poison: (lane, step) at which a NaN is written into that lane's parameters.
     """
-    base = BaseModel(copy.deepcopy(model), check=False)
+    base = BaseModel(copy.deepcopy(model))
     chosen = [tuple(resolve_targets(base.model, run.targets)) for run in runs]
     specs = [AdapterSpec(run.rank, 16, run.dropout, chosen[lane]) for lane, run in enumerate(runs)]
     bank = AdapterBank(base.model, specs, len(runs))
@@ -108,14 +108,17 @@ def train_peft(run: TinyRun, model: torch.nn.Module) -> dict:
     """The plain way: PEFT, padded batches, torch's AdamW and clipping; returns the run's matrices."""
     import peft
 
-    base = BaseModel(copy.deepcopy(model), check=False)
+    base = BaseModel(copy.deepcopy(model))
     targets = resolve_targets(base.model, run.targets)
     spec = AdapterSpec(run.rank, 16, 0.0, tuple(targets))
     bank = AdapterBank(base.model, [spec], 1)
     bank.occupy(0, spec)
     bank.initialise(0, run.seed)
     start = bank.read(0)
-    config = peft.LoraConfig(r=run.rank, lora_alpha=16, lora_dropout=0.0, target_modules=targets)
+    conv1d = type(base.model.get_submodule(targets[0]).base).__name__ == "Conv1D"
+    config = peft.LoraConfig(
+        r=run.rank, lora_alpha=16, lora_dropout=0.0, target_modules=targets, fan_in_fan_out=conv1d
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by a name that will go
         adapted = peft.get_peft_model(copy.deepcopy(model), config)
