@@ -46,8 +46,8 @@ SETTINGS: list[dict[str, Any]] = [
         "batch_size": 1,
     },
     {
-        "lora": {"rank": 4, "alpha": 16.0, "dropout": 0.2, "targets": "last three"},
-        "schedule": {"kind": "constant", "warmup_steps": 0},
+        "lora": {"rank": 4, "alpha": 8.0, "dropout": 0.2, "targets": "last three"},
+        "schedule": {"kind": "constant", "warmup_steps": 2},
         "max_grad_norm": None,
     },
     {

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
 
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
@@ -55,8 +54,9 @@ class Kept:
         self.ended[task.run.id] = matrices
 
 
-def train_lanes(model: nn.Module, tasks: Sequence[Task], lanes: int, tokens: int) -> Kept:
+def train_lanes(model: Any, tasks: Sequence[Task], lanes: int, tokens: int) -> Kept:
     """Train tasks in a bank of `lanes` with micro-steps of at most `tokens`; the model is left as it was."""
+    own_attention = model.config._attn_implementation
     base = BaseModel(model, check=False)
     kept = Kept({}, {})
     trainer = PackTrainer(base, tasks, lanes, tokens, kept)
@@ -66,6 +66,7 @@ def train_lanes(model: nn.Module, tasks: Sequence[Task], lanes: int, tokens: int
             trainer.step()
     finally:
         trainer.close()
+        model.set_attn_implementation(own_attention)
     return kept
 
 
@@ -85,7 +86,7 @@ def same_bits(found: Matrices, wanted: Matrices) -> bool:
 
 
 def verify(
-    model: nn.Module,
+    model: Any,
     encoder: Encoder,
     steps: int = 20,
     say: Callable[[str], None] = lambda _: None,

@@ -1,0 +1,91 @@
+"""`octavo verify` finds what it is there to find."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from octavo.corpus.encode import Encoder
+from octavo.lanes import linear
+from octavo.models.load import load_model, load_tokenizer
+from octavo.training.tasks import Task
+from octavo.verification.verify import holds, verify
+
+STEPS = 8
+
+
+@pytest.fixture(scope="module")
+def model_and_encoder(tiny):
+    return load_model(tiny, torch.float32), Encoder(load_tokenizer(tiny))
+
+
+def run(model_and_encoder, fault=contextlib.nullcontext):
+    model, encoder = model_and_encoder
+    return verify(model, encoder, STEPS, fault=fault)
+
+
+@contextlib.contextmanager
+def swapped(owner: object, name: str, value: object) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, value)
+        yield
+
+
+def mask_ignored_in_backward():
+    """The well-known mistake of hand-written LoRA backwards: dA is off by a third."""
+    plain = linear.LaneDelta.backward
+
+    def backward(ctx, *grads):
+        ctx.masks = {}
+        return plain(ctx, *grads)
+
+    return swapped(linear.LaneDelta, "backward", staticmethod(backward))
+
+
+def neighbours_scale():
+    plain = linear.LaneLinear.forward
+
+    def forward(self, x):
+        slots = [slot for slot in self.site.slots if slot is not None]
+        for slot in slots:
+            slot.scale = slots[0].scale
+        return plain(self, x)
+
+    return swapped(linear.LaneLinear, "forward", forward)
+
+
+def rate_of_the_step_before():
+    plain = Task.learning_rate
+    return swapped(Task, "learning_rate", lambda self, step: plain(self, max(0, step - 1)))
+
+
+def test_lanes_hold_on_a_tiny_model(model_and_encoder):
+    found = run(model_and_encoder)
+    assert holds(found)
+    assert found["runs"] == 8
+    assert found["bitwise"] is True
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        (mask_ignored_in_backward, ["max_relative_difference", "max_relative_difference_split"]),
+        (
+            neighbours_scale,
+            ["max_relative_difference", "max_relative_difference_split", "max_relative_difference_peft"],
+        ),
+        (
+            rate_of_the_step_before,
+            ["max_relative_difference", "max_relative_difference_split", "max_relative_difference_peft"],
+        ),
+    ],
+)
+def test_a_planted_fault_is_seen(model_and_encoder, fault, seen: list[str]):
+    found = run(model_and_encoder, fault)
+    assert not holds(found)
+    assert not found["bitwise"]
+    for figure in seen:
+        assert found[figure] > 1e-2, figure
