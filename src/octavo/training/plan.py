@@ -81,6 +81,11 @@ def activation_bytes_per_token(config: Any, dtype: torch.dtype, targets: Sequenc
     return int(layers * (attention + norms + mlp) * ACTIVATION_SLACK)
 
 
+def _size(count: int) -> str:
+    """Bytes for people: 1.25 GiB, 640.00 MiB."""
+    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.2f} MiB"
+
+
 def make_plan(
     config: Any,
     dtype: torch.dtype,
@@ -112,10 +117,10 @@ def make_plan(
     room = limit_bytes - base_bytes - adapters - head
     tokens = min(MOST_TOKENS, room // per_token)
     if tokens < longest_example:
-        missing = (longest_example * per_token - room) / 2**30
+        missing = longest_example * per_token - room
         raise InputError(
             f"the study does not fit into memory: base, {lanes} adapters and one example of {longest_example} "
-            f"tokens need {missing:.2f} GiB more than the {limit_bytes / 2**30:.2f} GiB of lanes.memory; "
+            f"tokens need {_size(missing)} more than the {_size(limit_bytes)} of lanes.memory; "
             "lower train.max_length, "
             "train.lora.rank or lanes.strategy, or raise lanes.memory"
         )
