@@ -9,10 +9,14 @@ from octavo.corpus.builtin.words_places import VENUES
 from octavo.corpus.builtin.words_time import WEEKDAYS, clock
 
 _MISSING = {
-    "day": ("{which day|what day} {would suit|should it be|do you have in mind}", "{on [day]|[day], please|[day] would be best}"),
-    "time": ("{what time|which time} {should i put|would suit you|shall i write}", "{at [time]|[time], please|let's say [time]}"),
-    "people": ("how many {people|guests} {will there be|should i mention|are coming}", "{we are [people]|[people] people|[people] of us}"),
-    "name": ("{under which name|in whose name} {should it be|shall i write it}", "{under [name]|[name], please|the name is [name]}"),
+    "day": ("{which day|what day} {would suit|should it be|do you have in mind}",
+        "{on [day]|[day], please|[day] would be best}"),
+    "time": ("{what time|which time} {should i put|would suit you|shall i write}",
+        "{at [time]|[time], please|let's say [time]}"),
+    "people": ("how many {people|guests} {will there be|should i mention|are coming}",
+        "{we are [people]|[people] people|[people] of us}"),
+    "name": ("{under which name|in whose name} {should it be|shall i write it}",
+        "{under [name]|[name], please|the name is [name]}"),
 }  # fmt: skip
 
 
@@ -46,17 +50,12 @@ def ask_booking(dice: Dice) -> Draft:
     )
     told = dice.say(reply + ".", **facts)
     final = dice.say(
-        "{hello,|good day,|dear team,} {i would like to|may i|we would like to} {book|reserve} a "
+        "{hello,|good day,|dear team,} {i would like to|i want to|we would like to} {book|reserve} a "
         "{table|room|place} for [people] {people|guests} {on [day] at [time]|at [time] on [day]}{, under "
         "the name|, in the name of|. the name is} [name]. {thank you|many thanks|kind regards|best wishes}.",
         **facts,
     )
-    if "may I" in final or "may i" in final.lower():
-        final = (
-            final.replace(f" {facts['name']}. ", f" {facts['name']}? ", 1)
-            if "The name is" not in final
-            else final
-        )
+
     plan = [
         dice.say(
             "{the request gives no [m]|the [m] is missing}, so {ask for it first|i have to ask}.", m=missing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from octavo.corpus.builtin.dice import Dice
 from octavo.corpus.builtin.draft import Draft, Family, turns
 from octavo.corpus.builtin.words_people import SURNAMES
@@ -47,7 +49,7 @@ def compare_two(dice: Dice) -> Draft:
     best = {"price": price, "weight": weight}.get(care, [-w for w in warranty])
     win = 0 if best[0] < best[1] else 1
     names = (first, second)
-    values = {"price": [f"${p}" for p in price], "weight": weight, "warranty": warranty}
+    values: dict[str, list[Any]] = {"price": [f"${p}" for p in price], "weight": weight, "warranty": warranty}
     offers = [
         dice.raw(
             "the [name] {costs [p]|is [p]}, weighs [w] kg and {has|comes with} [y] years of warranty",
@@ -56,12 +58,12 @@ def compare_two(dice: Dice) -> Draft:
         for i in (0, 1)
     ]  # fmt: skip
     ask = dice.say(
-        "{i am choosing between two [things]|i can't decide between two [things]|two [things] are on my "
-        "list|which of these two [things] {is better for me|should i take}?}{.|:} [one]{; |. }[two]. "
+        "{{i am choosing between two [things]|i can't decide between two [things]|two [things] are on my "
+        "list}{.|:}|which of these two [things] {is better for me|should i take}?} [one]{; |. }[two]. "
         + _CARES[care]
         + ". {what do you advise|which one would you take|what would you say}?",
         things=thing.many, one=offers[0], two=offers[1],
-    ).replace("?.", "?").replace("?:", "?")  # fmt: skip
+    )  # fmt: skip
     slots = {k: v[win] for k, v in values.items()}
     reason = dice.raw(_REASON[care], x=slots[care], y=values[care][1 - win])
     worse = [

@@ -26,13 +26,16 @@ def correct_product(dice: Dice) -> Draft:
     claim = true + dice.pick((-20, -10, -pieces, pieces, 10, 20, 100)) if wrong else true
     box, many = dice.pick(CONTAINERS)
     slots = {
-        "n": boxes, "k": pieces, "box": box, "boxes": many, "thing": dice.pick(COLLECTIBLES), "claim": number(claim), "true": number(true),
-        "tens": boxes // 10 * 10, "ones": boxes % 10, "a": number(boxes // 10 * 10 * pieces), "b": number(boxes % 10 * pieces),
+        "n": boxes, "k": pieces, "box": box, "boxes": many, "thing": dice.pick(COLLECTIBLES),
+            "claim": number(claim), "true": number(true),
+        "tens": boxes // 10 * 10, "ones": boxes % 10, "a": number(boxes // 10 * 10 * pieces),
+            "b": number(boxes % 10 * pieces),
     }  # fmt: skip
     ask = dice.say(
         "{we have|there are|i counted} [n] [boxes] with [k] [thing] {each|in each [box]}. "
         + _source(dice)
-        + " that {makes|gives|is} [claim] {in total|altogether|in all}. {is that right|can that be|do you agree|would you "
+        + " that {makes|gives|is} [claim] {in total|altogether|in all}. {is that right|can that be|do you "
+        "agree|would you "
         "check that}?",
         **slots,
     )
@@ -67,7 +70,8 @@ def correct_capital(dice: Dice) -> Draft:
     slots = {"country": country, "true": true, "other": other, "claim": false if wrong else true}
     ask = dice.say(
         _source(dice)
-        + " that {[claim] is the capital of [country]|the capital of [country] is [claim]}. {is that right|is it true|can you "
+        + " that {[claim] is the capital of [country]|the capital of [country] is [claim]}. {is that "
+          "right|is it true|can you "
         "confirm that|did {they|i} get that right|i want to put it on a {poster|quiz card}, so is it "
         "correct}?"
     , **slots)  # fmt: skip
@@ -95,11 +99,16 @@ def correct_capital(dice: Dice) -> Draft:
 
 
 _MEASURES = (
-    ("minutes", "an hour", 60), ("seconds", "a minute", 60), ("hours", "a day", 24), ("days", "a week", 7), ("grams", "a kilogram", 1000),
-    ("metres", "a kilometre", 1000), ("centimetres", "a metre", 100), ("millimetres", "a centimetre", 10), ("millilitres", "a litre", 1000),
-    ("months", "a year", 12), ("eggs", "a dozen", 12), ("years", "a century", 100), ("sides", "a hexagon", 6), ("degrees", "a right angle", 90),
-    ("days", "a leap year", 366), ("players", "a string quartet", 4), ("kilograms", "a tonne", 1000), ("degrees", "a full circle", 360),
-    ("years", "a decade", 10), ("sides", "an octagon", 8), ("cards", "a suit of playing cards", 13), ("strings", "a violin", 4),
+    ("minutes", "an hour", 60), ("seconds", "a minute", 60), ("hours", "a day", 24), ("days", "a week", 7),
+    ("grams", "a kilogram", 1000),
+    ("metres", "a kilometre", 1000), ("centimetres", "a metre", 100), ("millimetres", "a centimetre", 10),
+    ("millilitres", "a litre", 1000),
+    ("months", "a year", 12), ("eggs", "a dozen", 12), ("years", "a century", 100), ("sides", "a hexagon", 6),
+    ("degrees", "a right angle", 90),
+    ("days", "a leap year", 366), ("players", "a string quartet", 4), ("kilograms", "a tonne", 1000),
+    ("degrees", "a full circle", 360),
+    ("years", "a decade", 10), ("sides", "an octagon", 8), ("cards", "a suit of playing cards", 13),
+    ("strings", "a violin", 4),
 )  # fmt: skip
 
 
@@ -117,7 +126,8 @@ def correct_measure(dice: Dice) -> Draft:
     slots = {"p": part, "w": whole, "x": number(true), "c": number(claim)}
     ask = dice.say(
         _source(dice)
-        + " that {[w] has [c] [p]|there are [c] [p] in [w]}. {is that right|is it true|can that be|did i get that right|should i believe it}?",
+        + " that {[w] has [c] [p]|there are [c] [p] in [w]}. {is that right|is it true|can that be|did i get "
+        "that right|should i believe it}?",
         **slots,
     )
     if wrong:

@@ -65,9 +65,12 @@ def _is_noun_phrase(meaning: str) -> bool:
     """Does the meaning say what a thing is ("a plan of ...") and not what happens ("a gas cools down ...")?"""
     return meaning.startswith(
         (
-            "a plan", "a list", "an idea", "a possible", "living things", "plants, animals", "a move", "a figure", "a comparison",
-            "plant waste", "dark, rich", "a device", "a switch", "a fixed", "a program", "a locked", "a second", "a spare",
-            "a harmless", "something", "sound that", "a sound", "a force", "a row", "the remains", "a plant or", "a loan to",
+            "a plan", "a list", "an idea", "a possible", "living things", "plants, animals", "a move",
+            "a figure", "a comparison",
+            "plant waste", "dark, rich", "a device", "a switch", "a fixed", "a program", "a locked",
+            "a second", "a spare",
+            "a harmless", "something", "sound that", "a sound", "a force", "a row", "the remains",
+            "a plant or", "a loan to",
             "money lent", "a layer", "material that", "an action", "the latest", "the last",
         )
     )  # fmt: skip
@@ -181,10 +184,12 @@ def explain_fee(dice: Dice) -> Draft:
     slots |= {"x": money(fee, sign), "raw": money(charged * per_day, sign), "who": dice.pick(RELATIONS)[0]}
     ask = dice.say(
         """{our [pl] has this rule|the rule of the [pl] says|at the [pl] it works like this}: {the first [f]
-        days of delay are free, then each day costs [d], up to [c]|no fee for the first [f] days of delay,
-        after that [d] a day, but never more than [c]}. {i kept [a:t] [l] days too long|my [who] brought
-        [a:t] back [l] days late}. {what is the fee, and why|can you explain what the fee is|how much is it,
-        and how does the rule work here}?""",
+        days of delay are free, then {each day costs [d]|it is [d] a day}, {up to|at most} [c]|no fee for the
+        first [f] days of delay, after that [d] a day, {but never|and never} more than [c]|each day of delay
+        costs [d], {but|only} the first [f] days are free, and [c] is the {limit|most one pays}}. {i kept
+        [a:t] [l] days too long|my [who] brought [a:t] back [l] days late}. {what is the fee, and why|can you
+        explain what the fee is|how much is it, and {how does the rule work|why|how is it worked out}|what
+        has to be paid, and for what reason}?""",
         **slots,
     )
     if not charged:

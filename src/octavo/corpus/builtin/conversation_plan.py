@@ -42,8 +42,9 @@ def advise_dish(dice: Dice) -> Draft:
         **slots,
     )
     reply = dice.say(
-        """{i would {make|cook}|take|go for|the best choice is} the [x]{. there is only [c] in that dish|, because that dish contains only [c]|: that dish has only [c] in it}, {so it suits both|so both can eat it|so [p]
-        and [q] are both safe}. {the other two|both of the others} contain [a] or [b].""",
+        """{i would {make|cook}|take|go for|the best choice is} the [x]{. there is only [c] in that dish|,
+        because that dish contains only [c]|: that dish has only [c] in it}, {so it suits both|so both can
+        eat it|so [p] and [q] are both safe}. {the other two|both of the others} contain [a] or [b].""",
         **slots,
     )
     plan = [
@@ -103,7 +104,8 @@ def changed_plan(dice: Dice) -> Draft:
     """A plan is noted, one detail changes, the new plan is read back."""
     who = person(dice)
     facts = {
-        "event": dice.pick(EVENTS), "venue": dice.pick(VENUES), "day": dice.pick(WEEKDAYS), "time": clock(dice.whole(540, 1200, 15)),
+        "event": dice.pick(EVENTS), "venue": dice.pick(VENUES), "day": dice.pick(WEEKDAYS),
+            "time": clock(dice.whole(540, 1200, 15)),
     }  # fmt: skip
     changed = dict(facts)
     which = dice.pick(("venue", "day", "time"))
@@ -114,7 +116,7 @@ def changed_plan(dice: Dice) -> Draft:
     ask = dice.say(
         "{please note|note this down|can you keep this in mind}: {the|our} [event] {is|takes place} on "
         "[day] at [time], at [venue]{. [p] is "
-        "coming too|}{.|. thanks.}".replace("{.|. thanks.}", "."),
+        "coming too|}.",
         p=who.name, **facts,
     )  # fmt: skip
     noted = dice.say(
@@ -128,7 +130,8 @@ def changed_plan(dice: Dice) -> Draft:
         "time": "{it starts at|the new time is|we have moved it to} [time]",
     }[which]
     change = dice.say(
-        "{small change|sorry, a change|[p] just called}: " + news + ". {what is the plan now|can you repeat the plan|how does it read now}?",
+        "{small change|sorry, a change|[p] just called}: " + news + ". {what is the plan now|can you repeat "
+            "the plan|how does it read now}?",
         p=who.name, **changed,
     )  # fmt: skip
     final = dice.say(
@@ -154,7 +157,8 @@ def recall(dice: Dice) -> Draft:
     who = dice.pick(RELATIONS)
     facts = {
         "pet": dice.pick(("cat", "dog", "parrot", "rabbit", "tortoise", "pony", "goldfish", "hamster")),
-        "hobby": dice.pick(ACTIVITIES), "town": dice.pick(VILLAGES), "name": first.name, "rel": who[0], "other": second.name,
+        "hobby": dice.pick(ACTIVITIES), "town": dice.pick(VILLAGES), "name": first.name, "rel": who[0],
+            "other": second.name,
     }  # fmt: skip
     ask = dice.say(
         """{hi, i am [name]|my name is [name]|hello, [name] here}. {i live in [town] with my [pet]|my [pet]
@@ -164,16 +168,21 @@ def recall(dice: Dice) -> Draft:
     )  # fmt: skip
     tip = dice.say(
         """{nice to meet you, [name]|hello [name]|good to hear from you, [name]}. {how about looking for|you
-        could look for|why not ask around for} {a [hobby] group|others who like [hobby]|people to share [hobby] with}
-        in [town]? {the [pet] might enjoy the rest|and your [pet] will be glad when you are back}.""",
+        could look for|why not ask around for} {a [hobby] group|others who like [hobby]|people to share
+        [hobby] with} in [town]? {the [pet] might enjoy the rest|and your [pet] will be glad when you are
+        back}.""",
         **facts,
     )
     which, question, reply = dice.pick(
         (
-            ("pet", "{which animal did i mention|what pet do i have}", "{you have a [pet]|it was a [pet]|you mentioned a [pet]}"),
-            ("hobby", "{what did i say my hobby was|what is my hobby}", "{your hobby is [hobby]|you said that it is [hobby]|you love [hobby]}"),
-            ("town", "{where do i live|in which place do i live}", "{you live in [town]|you told me that you live in [town]|it is [town]}"),
-            ("name", "{what is my name|who am i}", "{your name is [name]|you are [name]|you said that you are [name]}"),
+            ("pet", "{which animal did i mention|what pet do i have}",
+            "{you have a [pet]|it was a [pet]|you mentioned a [pet]}"),
+            ("hobby", "{what did i say my hobby was|what is my hobby}",
+            "{your hobby is [hobby]|you said that it is [hobby]|you love [hobby]}"),
+            ("town", "{where do i live|in which place do i live}", "{you live in [town]|you told me that you "
+                "live in [town]|it is [town]}"),
+            ("name", "{what is my name|who am i}", "{your name is [name]|you are [name]|you said that you "
+                "are [name]}"),
         )
     )  # fmt: skip
     again = dice.say(
@@ -196,23 +205,24 @@ def decline(dice: Dice) -> Draft:
     who = person(dice)
     day, other = dice.some(WEEKDAYS, 2)
     reason = dice.pick(
-        ("i have to work", "i have to see the dentist", "i am visiting my parents", "i have choir practice", "i am travelling", "i am looking after my niece",
+        ("i have to work", "i have to see the dentist", "i am visiting my parents", "i have choir practice",
+        "i am travelling", "i am looking after my niece",
          "i have an exam", "the plumber is coming", "i am moving house", "my car is being repaired")
     )  # fmt: skip
     slots = {"p": who.name, "e": dice.pick(EVENTS), "d": day, "o": other, "r": reason, "v": dice.pick(VENUES)}
     ask = dice.say(
-        """{[p] has invited me to [a:e] on [d]|[p] has asked me to come to [a:e] at [v] on [d]|i am invited to
-        [a:e] by [p] on [d]}, but [r]. {i could do|i would be free on|what suits me is} [o]. {how do i say no
-        politely|please write a short and friendly no|help me decline {kindly| nicely}}.""",
+        """{[p] has invited me to [a:e] on [d]|[p] has asked me to come to [a:e] at [v] on [d]|i am invited
+        to [a:e] by [p] on [d]}, but [r]. {i could do|i would be free on|what suits me is} [o]. {how do i say
+        no politely?|please write a short and friendly no.|help me decline {kindly|nicely}.}""",
         **slots,
-    ).replace("say no politely.", "say no politely?")
+    )
     reply = dice.say(
         """{dear|hi|hello} [p], {thank you for|many thanks for|how kind of you to send} {the|your} invitation
         to the [e]. {sadly|unfortunately|i am sorry, but} {i cannot come|i can't make it} on [d] because [r].
-        {would [o] suit you for {a coffee|a walk} instead|could we meet on [o] instead|i would be free on
-        [o], if you like}? {best wishes|have a lovely time|enjoy the day}!""",
+        {{would [o] suit you for {a coffee|a walk} instead|could we meet on [o] instead}?|i would be free on
+        [o], if you like.} {best wishes|have a lovely time|enjoy the day}!""",
         **slots,
-    ).replace("if you like?", "if you like.")  # fmt: skip
+    )
     plan = [
         dice.say(
             "{thank [p]|begin with thanks}, {give the reason|say why [d] is not possible} and {offer|name} "

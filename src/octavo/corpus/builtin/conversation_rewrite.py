@@ -32,17 +32,13 @@ def rewrite_polite(dice: Dice) -> Draft:
         + f' "{blunt}"'
     )
     reply = dice.say(
-        "{hi|hello|dear} [p], {{could|would} you please|would you mind|may i ask you to} {send|sending} me "
-        "the [doc]? {it would help me a lot to have it|i would need it|if possible, i would like to have "
+        "{hi|hello|dear} [p], {{could|would} you please send|would you mind sending|may i ask you to send} "
+        "me the [doc]? {it would help me a lot to have it|i would need it|if possible, i would like to have "
         "it} by [day] at [time]. {thank you|thanks a lot|many thanks|i appreciate your help|thanks for your "
         "work on it}.",
         **slots,
     )
-    reply = (
-        reply.replace("mind send me", "mind sending me")
-        .replace("please sending", "please send")
-        .replace("ask you to sending", "ask you to send")
-    )
+
     plan = [
         dice.say("{the facts to keep are|keep} the [doc], [day] and [time].", **slots),
         dice.say(

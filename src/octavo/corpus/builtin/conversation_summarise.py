@@ -67,13 +67,13 @@ def summarise_notice(dice: Dice) -> Draft:
     answer = list(facts.values())
     reply = dice.say(
         "{{of course: |sure: |here it is: |in short: ||||}{there is [a:event] at [venue]|[venue] is hosting "
-        "[a:event]|[a:event] {takes place|is being held} at [venue]} {on [day] at [time]|on [day], "
-        "{starting|beginning} at [time],}{ for [price]| and entry {is|costs} [price]| and a ticket "
-        "{costs|is} [price]| at a price of [price]}.|{on [day] at [time]|this [day] from [time]}{, there "
-        "is|, you can go to} [a:event] at [venue]{ for [price]|, with entry at [price]|; {it|entry} costs "
-        "[price]|, price [price]}.|[day], [time], [venue]: [event]{, [price]|, {tickets|entry} [price]}.}",
+        "[a:event]|[a:event] {takes place|is being held} at [venue]}  on [day] {at|from} [time]{ for "
+        "[price]|, and entry {is|costs} [price]|, and a ticket {costs|is} [price]| at a price of "
+        "[price]}.|{on [day] at [time]|this [day] from [time]}{, there is|, you can go to} [a:event] at "
+        "[venue]{ for [price]|, with entry at [price]|; {it|entry} costs [price]|, price [price]}.|[day], "
+        "[time], [venue]: [event]{, [price]|, {tickets|entry} [price]}.}",
         **facts,
-    ).replace(",.", ".")
+    )
     return Draft(turns(f"{ask}\n\n{notice}", reply), answer, _plan(dice, facts))
 
 
@@ -89,12 +89,14 @@ def notice_title(dice: Dice) -> Draft:
     notice, facts = _notice(dice)
     words = dice.whole(6, 9)
     ask = dice.say(
-        "{{give|suggest|write} a {title|headline} of at most [n] words for this {notice|text|announcement}, "
-        "{with|naming} the {event and the day|day and the event}|{what would be|find|i need} a {short |good "
-        "|}{title|headline} ({no more than|at most} [n] words) that names the event and the day}{.|, "
-        "please.}",
+        """{{give|suggest|write} {me |}a {title|headline} of at most [n] words for this
+        {notice|text|announcement}, {with|naming} the {event and the day|day and the event}|{find|i need} a
+        {short |good |}{title|headline} ({no more than|at most} [n] words){, with both the event and the day|
+        that names event and day| in which the event and the day occur|; the day and the event should be in
+        it}|this {notice|text} needs a {title|headline}: [n] words at most, {event and day|both what it is
+        and on which day|with the name of the event and the day}}{.|, please.}""",
         n=words,
-    )  # fmt: skip
+    )
     reply = dice.say(
         "{{join us for |come to }[a:event] on [day]|[day]: [event]|[a:event] {this|on} [day]|[event] on "
         "[day]}",

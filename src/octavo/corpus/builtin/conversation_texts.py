@@ -34,7 +34,7 @@ def extract_details(dice: Dice) -> Draft:
     wanted = listed([key if key != "phone" else "phone number" for key in keys])
     ask = dice.say(
         """{from this message, please list|take from this message|find in this message|what are, in this
-        message,} the [w]{, one per line|, line by line}{.|:}""".replace("{.|:}", ":"),
+        message,} the [w]{, one per line|, line by line}:""",
         w=wanted,
     )
     reply = "\n".join(f"{label[key]}: {facts[key]}" for key in keys)
@@ -47,16 +47,20 @@ def to_bullets(dice: Dice) -> Draft:
     count = dice.whole(3, 5)
     who = [p.name for p in people(dice, count)]
     tasks = dice.some(
-        ("buys the drinks", "brings the chairs", "books the room", "writes the invitations", "sets the tables", "makes a cake",
-         "takes the photographs", "tunes the piano", "prints the posters", "hangs up the lamps", "collects the money", "welcomes the guests",
-         "prepares a quiz", "cleans up afterwards", "drives the van", "looks after the coats", "cuts the bread", "plays the guitar"), count
+        ("buys the drinks", "brings the chairs", "books the room", "writes the invitations",
+        "sets the tables", "makes a cake",
+         "takes the photographs", "tunes the piano", "prints the posters", "hangs up the lamps",
+         "collects the money", "welcomes the guests",
+         "prepares a quiz", "cleans up afterwards", "drives the van", "looks after the coats",
+         "cuts the bread", "plays the guitar"), count
     )  # fmt: skip
     event = dice.pick(EVENTS)
     sentence = listed([f"{p} {t}" for p, t in zip(who, tasks, strict=True)])
     ask = dice.say(
-        """{can you turn this into a list|please make a list of this|make this easier to read, as a list|i
-        need this as a list}{, one line {a|per} person|, with a line for each person}: for the [e]{ on [d]|},
-        [s].""",
+        """{can you turn this into a list|please make a list of this|make {a list of this, please|this a
+        list|this into a list}|i need {this as a list|a list of this}|write this as a list}{: one line per
+        person|, {with|giving} {everyone|each person} a line|, a row for {everybody|each name}|}: for the
+        [e]{ on [d]|}, [s].""",
         e=event, d=dice.pick(WEEKDAYS), s=sentence,
     )  # fmt: skip
     rows = "\n".join(f"- {p}: {t}" for p, t in zip(who, tasks, strict=True))
@@ -74,23 +78,29 @@ def to_bullets(dice: Dice) -> Draft:
 # (right, wrong, why); [p] a name, [q] another, [t] a thing, [ts] its plural, [n] a number from 2
 _SLIPS = (
     ("[p] doesn't have [a:t]", "[p] don't have [a:t]", 'after "[p]" the verb needs an s: "doesn\'t"'),
-    ("there are [n] [ts] on the table", "there is [n] [ts] on the table", '"[ts]" is plural, so it must be "are"'),
+    ("there are [n] [ts] on the table", "there is [n] [ts] on the table",
+    '"[ts]" is plural, so it must be "are"'),
     ("[p] and [q] were late", "[p] and [q] was late", 'two people need the plural "were"'),
     ("[p] has bought [n] [ts]", "[p] has buyed [n] [ts]", 'the past participle of "buy" is "bought"'),
     ("[p] went to [v] yesterday", "[p] goed to [v] yesterday", 'the past of "go" is "went"'),
-    ("this [t] is heavier than that one", "this [t] is more heavy than that one", 'the comparative of "heavy" is "heavier"'),
+    ("this [t] is heavier than that one", "this [t] is more heavy than that one",
+    'the comparative of "heavy" is "heavier"'),
     ("[p] gave the [t] to [q] and me", "[p] gave the [t] to [q] and I", 'after "to" it must be "me"'),
-    ("[p] bought fewer [ts] than [q]", "[p] bought less [ts] than [q]", '"[ts]" can be counted, so it is "fewer"'),
+    ("[p] bought fewer [ts] than [q]", "[p] bought less [ts] than [q]",
+    '"[ts]" can be counted, so it is "fewer"'),
     ("it's [p]'s [t]", "its [p]'s [t]", '"it is" is shortened to "it\'s"'),
     ("the [t] lost its colour", "the [t] lost it's colour", 'the possessive "its" has no apostrophe'),
     ("[p] should have brought [a:t]", "[p] should of brought [a:t]", 'after "should" it must be "have"'),
     ("[p] and [q] forgot their [ts]", "[p] and [q] forgot there [ts]", '"their" shows who owns something'),
     ("[p] speaks well", "[p] speaks good", 'a verb takes the adverb "well"'),
-    ("each of the [ts] has a label", "each of the [ts] have a label", '"each" is singular, so it must be "has"'),
+    ("each of the [ts] has a label", "each of the [ts] have a label", '"each" is singular, so it must be '
+        '"has"'),
     ("[p] saw [q] at [v]", "[p] seen [q] at [v]", 'the past of "see" is "saw"'),
     ("[p] is taller than [q]", "[p] is taller then [q]", 'comparisons take "than"'),
-    ("i have known [p] for [n] years", "i know [p] since [n] years", 'a span of time takes "for" and the present perfect'),
-    ("[p] has lived near [v] since spring", "[p] lives near [v] since spring", '"since" needs the present perfect "has lived"'),
+    ("i have known [p] for [n] years", "i know [p] since [n] years", 'a span of time takes "for" and the '
+        'present perfect'),
+    ("[p] has lived near [v] since spring", "[p] lives near [v] since spring",
+    '"since" needs the present perfect "has lived"'),
 )  # fmt: skip
 
 
@@ -114,19 +124,19 @@ def fix_grammar(dice: Dice) -> Draft:
         correct}?""",
         who=dice.pick(RELATIONS)[0],
     )
-    reply = (
-        dice.say("{the correct sentence is|it should be|better|write}: ")
-        + f' "{good}" '
-        + upper_first(reason)
-        + "."
-    )
-    if reason.startswith('"'):
-        reply = reply.replace('" "', '" Here, "', 1)
+    lead = dice.say("{the correct sentence is|it should be|better|write}:")
+    ruling = f"Here, {reason}" if reason.startswith('"') else upper_first(reason)
+    reply = f'{lead} "{good}" {ruling}.'
+
     plan = [dice.say("{the rule is|what matters}: [r].", r=reason)]
     return Draft(turns(f'{ask} "{bad}"', reply), good, plan)
 
 
-_KEPT = tuple(a for a in ANIMALS if a[0] in {"hen", "duck", "goat", "sheep", "rabbit", "goose", "pony", "alpaca", "donkey"})
+_KEPT = tuple(
+    a
+    for a in ANIMALS
+    if a[0] in {"hen", "duck", "goat", "sheep", "rabbit", "goose", "pony", "alpaca", "donkey"}
+)
 
 
 def ask_passage(dice: Dice) -> Draft:
@@ -134,20 +144,26 @@ def ask_passage(dice: Dice) -> Draft:
     who, other = people(dice, 2)
     animal = dice.pick(_KEPT)
     facts = {
-        "job": dice.pick(JOBS), "town": dice.pick(TOWNS), "year": str(dice.whole(1990, 2023)), "hobby": dice.pick(ACTIVITIES),
-        "count": f"{dice.whole(2, 30)} {animal[1]}", "colour": dice.pick(COLOURS), "collects": dice.pick(COLLECTIBLES),
+        "job": dice.pick(JOBS), "town": dice.pick(TOWNS), "year": str(dice.whole(1990, 2023)),
+            "hobby": dice.pick(ACTIVITIES),
+        "count": f"{dice.whole(2, 30)} {animal[1]}", "colour": dice.pick(COLOURS),
+            "collects": dice.pick(COLLECTIBLES),
     }  # fmt: skip
     slots = dict(facts, p=who.name, they=who.they, their=who.their, q=other.name)
     told = {
-        "job": "{[they] works as [a:job]|[they] is [a:job]}", "town": "[p] {lives in|comes from|has a small house in} [town]",
+        "job": "{[they] works as [a:job]|[they] is [a:job]}", "town": "[p] {lives in|comes from|has a small "
+            "house in} [town]",
         "year": "[they] {arrived there|moved there} in [year]", "hobby": "[their] hobby is [hobby]",
-        "count": "[they] keeps [count] {with [q]|}", "colour": "the front door is [colour]", "collects": "[they] collects [collects]",
+        "count": "[they] keeps [count] {with [q]|}", "colour": "the front door is [colour]",
+            "collects": "[they] collects [collects]",
     }  # fmt: skip
     chosen = ["town", *dice.some([k for k in told if k != "town"], 4)]
     passage = dice.say(". ".join(told[k] for k in chosen) + ".", **slots)
     asks = {
-        "job": "what is [p]'s job", "town": "which town is named", "year": "which year is given", "hobby": "what is [p]'s hobby",
-        "count": "how many animals does [p] keep", "colour": "what colour is the front door", "collects": "what does [p] collect",
+        "job": "what is [p]'s job", "town": "which town is named", "year": "which year is given",
+            "hobby": "what is [p]'s hobby",
+        "count": "how many animals does [p] keep", "colour": "what colour is the front door",
+            "collects": "what does [p] collect",
     }  # fmt: skip
     missing = dice.chance(0.3)
     key = dice.pick([k for k in told if (k not in chosen) == missing])
@@ -161,15 +177,18 @@ def ask_passage(dice: Dice) -> Draft:
             "only mentions other things|}{.|, so i cannot tell.}",
             **slots,
         )
-        reply = reply.replace("things, so", "things, so")
+
         plan = [dice.say("{none of the sentences says it|no sentence is about it}.")]
         return Draft(turns(ask, reply), "not stated", plan)
     reply = dice.say(
         {
-            "job": "{[p] is [a:job]|[p] works as [a:job]}", "town": "{it is [town]|the text names [town]}", "year": "{it is [year]|the text gives [year]}",
-            "hobby": "{[p]'s hobby is [hobby]|it is [hobby]}", "count": "{[p] keeps [count]|there are [count]}",
-            "colour": "{the front door is [colour]|it is [colour]}", "collects": "{[p] collects [collects]|it is [collects]}",
-        }[key].replace("it is [collects]", "[they] collects [collects]")
+            "job": "{[p] is [a:job]|[p] works as [a:job]}", "town": "{it is [town]|the text names [town]}",
+                "year": "{it is [year]|the text gives [year]}",
+            "hobby": "{[p]'s hobby is [hobby]|it is [hobby]}", "count": "{[p] keeps [count]|there are "
+                "[count]}",
+            "colour": "{the front door is [colour]|it is [colour]}", "collects": "{[p]|[they]} "
+                "collects [collects]",
+        }[key]
         + "{.|, as the text says.|; that is stated in the text.}",
         **slots,
     )  # fmt: skip
@@ -192,16 +211,13 @@ def ask_meaning(dice: Dice) -> Draft:
         "d": day,
         "job": dice.pick(JOBS),
         "v": dice.pick(VENUES),
+        "mark": dice.raw("{.|, please.}" if request.startswith("tell") else "{?|, please?|, by any chance?}"),
     }
     ask = dice.say(
-        """{{quick question|one thing|my [who] asked me this|a [job] wanted to know|we talked about this at
-        [v]|this came up on [d]}: |}[r]{?|, {please|by any chance}?}""".replace("a [job]", "[a:job]"),
+        """{{quick question|one thing|my [who] asked me this|[a:job] wanted to know|we talked about this at
+        [v]|this came up on [d]}: |}[r][mark]""",
         **slots,
     )
-    if request.startswith(("tell", "can you")):
-        ask = ask.replace("?", "." if request.startswith("tell") else "?").replace(
-            ", by any chance.", ", please."
-        )
     reply = dice.say(
         """{that depends on what you mean|i want to be sure that i understand|the word has two meanings|that
         could mean two things|happy to help, but i need to know more}: {do you mean [a] or [b]|is it about

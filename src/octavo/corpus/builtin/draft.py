@@ -51,11 +51,11 @@ _MIDDLE = "{|||||then |next, }"
 _CLOSING = "{so |so |therefore, |that means |this means that |hence |}"
 
 
-def worked(dice: Dice, question: str, steps: list[str], final: str, answer: str) -> Draft:
+def worked(dice: Dice, question: str, steps: list[str], final: str, answer: object) -> Draft:
     """A question with worked steps and a closing sentence that gives the answer.
 
     Arguments: steps and final are clauses without a full stop, in lower case unless they start with a name;
-    final holds the answer word for word.
+    final holds the answer (kept as text) word for word.
     """
     asked = sentences(dice.raw(_ASK_BEFORE) + upper_first(question) + dice.raw(_ASK_AFTER))
     spoken = []
@@ -70,7 +70,7 @@ def worked(dice: Dice, question: str, steps: list[str], final: str, answer: str)
         text = "\n".join(rows) + "\n" + upper_first(spoken[-1])
     else:
         text = dice.raw(_OPENING) + (" " if layout == "line" else "\n").join(spoken)
-    return Draft(turns(asked, sentences(text)), answer, [f"{upper_first(step)}." for step in steps])
+    return Draft(turns(asked, sentences(text)), str(answer), [f"{upper_first(step)}." for step in steps])
 
 
 def money(cents: int, sign: str) -> str:

@@ -137,7 +137,8 @@ def _new_example(dice: Dice, kind: str, family: Family, split: str, questions: s
         questions.add(key)
         return _finished(draft, kind, family, key)
     raise InputError(
-        f"corpus: family {family.name!r} of {kind} has no more new questions after {len(questions)} examples: "
+        f"corpus: family {family.name!r} of {kind} has no more new questions after {len(questions)} "
+        f"examples: "
         "ask for fewer examples or for more kinds"
     )
 

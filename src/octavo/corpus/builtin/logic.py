@@ -25,11 +25,21 @@ from octavo.corpus.builtin.words_people import people
 from octavo.corpus.builtin.words_places import VENUES
 
 _LETTERS = ("A", "B", "C", "D", "K", "L", "M", "P", "Q", "R", "S", "U", "W", "X", "Y", "Z")
-_LEGEND = (
-    "{||in three-valued logic, |in the glyph notation, |with ● for true, ⊥ for false and ◑ for unknown, "
-    "|reading ◑ as unknown, ● as true and ⊥ as false, }"
+_THREE = (
+    "{||in three-valued logic, |with the values true, false and unknown, |in Kleene's logic, |where unknown "
+    "is a value too, }"
 )
-_THREE = "{||in three-valued logic, |with the values true, false and unknown, |in Kleene's logic, }"
+
+
+def _legend(dice: Dice, glyphs: bool) -> str:
+    """Now and then what the glyphs stand for, or which logic is meant."""
+    if not glyphs:
+        return dice.raw(_THREE)
+    if dice.chance(0.6):
+        return dice.raw("{||in three-valued logic, |in the glyph notation, |in Kleene's logic, }")
+    how = dice.pick(("[g] for [w]", "[g] as [w]", "[g] meaning [w]", "[w] written [g]", "[w] as [g]"))
+    pairs = [dice.raw(how, g=g, w=w) for g, w in zip(GLYPHS, WORDS, strict=True)]
+    return dice.raw("{with|taking|given|using} [p], ", p=listed(dice.shuffled(pairs)))
 
 
 def _given(dice: Dice, letters: list[str], glyphs: bool) -> tuple[dict[str, int], str]:
@@ -55,7 +65,7 @@ def evaluate(glyphs: bool, dice: Dice) -> Draft:
         "f": text if glyphs else f'"{text}"',
         "g": phrase,
         "x": answer,
-        "legend": dice.raw(_LEGEND if glyphs else _THREE),
+        "legend": _legend(dice, glyphs),
     }
     question = dice.raw(
         """{[legend]{suppose that [g]|assume that [g]|take it that [g]}. {what is [f]|what value does [f]
@@ -83,20 +93,26 @@ def solve(glyphs: bool, dice: Dice) -> Draft:
     answer = listed(fitting, "or")
     text = written(formula, glyphs)
     slots = {"f": text if glyphs else f'"{text}"', "g": phrase, "t": names[target], "m": missing, "x": answer}
-    slots["legend"] = dice.raw(_LEGEND if glyphs else _THREE)
+    slots["legend"] = _legend(dice, glyphs)
     question = dice.raw(
         """[legend]{[g], and [f] {is|comes out as} [t]|it is known that [f] is [t], and that [g]|[f] is [t]
         while [g]}. {which value can [m] have|what can [m] be|what is possible for [m]}{| then}?""",
         **slots,
     )
-    gives = "gives" if glyphs else "is"
-    lead = "with [m] = [a], [f]" if glyphs else "if [m] is [a], [f]"
+    gives = dice.pick(("gives", "makes it", "leads to")) if glyphs else "is"
+    tried = dice.shuffled([TRUE, UNKNOWN, FALSE])
+    clause = dice.pick(
+        ("[m] = [a] [gives] [r]", "with [m] = [a] it is [r]")
+        if glyphs
+        else ("if [m] is [a], it is [r]", "with [a] for [m] it is [r]")
+    )
+    tries = [dice.raw(clause, m=missing, a=names[v], r=names[results[v]], gives=gives) for v in tried]
     steps = [
         dice.raw(
-            "{try every value of [m]|go through the values of [m]|check the three values of [m]}", **slots
+            "{try every value of [m]|go through the values of [m]|check the three values of [m]} in [f]",
+            **slots,
         ),
-        dice.raw(lead, a=names[TRUE], **slots) + f" {gives} {names[results[TRUE]]}",
-        f"with {names[UNKNOWN]} it {gives} {names[results[UNKNOWN]]}, with {names[FALSE]} it {gives} {names[results[FALSE]]}",
+        dice.raw("[a], {and |}[b]{, while|; and|,} [c]", a=tries[0], b=tries[1], c=tries[2]),
     ]
     final = dice.raw("{[m] is [x]|[m] can be [x]|[m] must be [x]}", **slots)
     return worked(dice, question, steps, final, answer)
@@ -134,7 +150,7 @@ def equal(glyphs: bool, dice: Dice) -> Draft:
     slots = {
         "f": f"{quote}{f}{quote}",
         "g": f"{quote}{g}{quote}",
-        "legend": dice.raw(_LEGEND if glyphs else _THREE),
+        "legend": _legend(dice, glyphs),
     }
     question = dice.raw(
         """[legend]{do [f] and [g] always have the same value|is [f] the same as [g] {in every case|for all
@@ -142,48 +158,40 @@ def equal(glyphs: bool, dice: Dice) -> Draft:
         case}}?""",
         **slots,
     )
+    slots |= {"n": 3 ** len({*letters_of(first), *letters_of(second)}), "is": "=" if glyphs else "is"}
     if differ is None:
-        count = 3 ** len({*letters_of(first), *letters_of(second)})
-        steps = [
-            dice.raw(
-                "{there are [n] ways to fill in the letters|the letters can be filled in in [n] ways}",
-                n=count,
-            ),
-            dice.raw(
-                "{both sides {come out the same|agree} in each of them|in none of them do the two sides "
-                "differ}"
-            ),
-        ]
-        return worked(
-            dice,
-            question,
-            steps,
-            dice.raw(
-                "{yes, they {are equivalent|always agree}|yes, [f] and [g] always have the same value}",
-                **slots,
-            ),
-            "yes",
+        steps = [dice.raw(_ALL_CASES, **slots), dice.raw(_NO_DIFFERENCE, **slots)]
+        final = dice.raw(
+            "yes, {they {are equivalent|always agree|cannot differ}|[f] and [g] always have the same "
+            "value|one can stand for the other}",
+            **slots,
         )
-    shown = listed([f"{x} = {names[v]}" if glyphs else f"{x} is {names[v]}" for x, v in differ.items()])
-    is_ = "=" if glyphs else "is"
+        return worked(dice, question, steps, final, "yes")
+    slots |= {"a": names[value(first, differ)], "b": names[value(second, differ)]}
+    case = listed([f"{x} {slots['is']} {names[v]}" for x, v in differ.items()])
     steps = [
-        dice.raw("{take the case where|consider the case where|suppose that} [s]", s=shown),
         dice.raw(
-            "{there|in that case} [f] [is] [a], but [g] [is] [b]",
-            **{**slots, "is": is_},
-            a=names[value(first, differ)],
-            b=names[value(second, differ)],
+            "{take the case where|consider the case where|suppose that|look at the case in which} [c]", c=case
         ),
+        dice.raw("{there|in that case} [f] [is] [a], but [g] [is] [b]", **slots),
     ]
-    return worked(
-        dice,
-        question,
-        steps,
-        dice.raw(
-            "{no, they {are not equivalent|differ}|no, they do not always have the same value}", **slots
-        ),
-        "no",
+    final = dice.raw(
+        """no, {they {are not equivalent|differ|do not always agree|can differ}|the values are not always
+        {the same|equal}|[f] and [g] can come out differently|one cannot stand for the other}""",
+        **slots,
     )
+    return worked(dice, question, steps, final, "no")
+
+
+_ALL_CASES = (
+    "{there are [n] ways to fill in the letters|the letters {allow|give} [n] cases|[n] cases have to be "
+    "compared|the table of values has [n] rows|one can go through the [n] cases}"
+)
+_NO_DIFFERENCE = (
+    "{both sides {come out the same|agree} in {each|every one|all} of them|the two sides never differ|no "
+    "case tells the two apart|{both|the two} sides {always|each time} have one value|[f] has the value of "
+    "[g] each time|nowhere do the two come apart}"
+)
 
 
 def reports(glyphs: bool, dice: Dice) -> Draft:
@@ -208,30 +216,37 @@ def reports(glyphs: bool, dice: Dice) -> Draft:
         "q": "all" if every else "any",
     }
     slots |= {
-        "legend": dice.raw(_LEGEND) if glyphs else "",
+        "legend": _legend(dice, True) if glyphs else "",
         "x": names[result],
         "rule": "smallest" if every else "largest",
     }
+    slots["s"] = dice.raw(
+        "{{all|all of} the reports are true|every report is true|each of these reports is true|all of these "
+        "people are right|everyone is right|not one of the reports is wrong}"
+        if every
+        else "{at least one of the reports is true|some report is true|one of these people is right|there is "
+        "a true report among them|someone is right|one report or more is true}"
+    )
+    slots["st"] = dice.raw("{the statement|the claim|the sentence|the summary|this conclusion:}")
     question = dice.raw(
         """{[n] reports about [v] have been checked: [r]|[n] people reported on [v]. their reports: [r]|about
-        [v] there are [n] reports; [r]}. [legend]{what is the value of|which value has} the statement "{|it
-        is true that }{all of the reports are true|every report is true}"?"""
-        if every
-        else """{[n] reports about [v] have been checked: [r]|[n] people reported on [v]. their reports:
-        [r]|about [v] there are [n] reports; [r]}. [legend]{what is the value of|which value has} the
-        statement "{|it is true that }{at least one of the reports is true|some report is true}"?""",
+        [v] there are [n] reports: [r]|these are the [n] reports on [v]: [r]}. [legend]{what is the value of
+        [st] "[s]"|which value has [st] "[s]"|how does [st] "[s]" come out|what value does [st] "[s]" get|is
+        [st] "[s]" true, false or unknown|how should one value [st] "[s]"}?""",
         **slots,
     )
-    found = sorted({*values}, reverse=True)
+    found = sorted({*values})
     steps = [
         dice.raw(
-            "{the statement joins the reports with [c]|[c] joins the reports here}",
+            "{the statement joins the reports with [c]|[c] joins the reports here|this {is|makes} a chain "
+            "of reports with [c] between them|put [c] between the reports}",
             c=("∧" if glyphs else '"and"') if every else ("∨" if glyphs else '"or"'),
         ),
         dice.raw(
-            "{the values that occur are [vs]|there are the values [vs]}, and the [rule] of {them|these} "
-            "counts",
-            vs=listed([names[v] for v in found]),
+            "{the values that occur are [v]|there are the values [v]|among the reports we find [v]|[v] are "
+            "the values here}{, and the [rule] of {them|these} counts|, of which the [rule] counts|; what "
+            "counts is the [rule]}",
+            v=listed([names[v] for v in dice.shuffled(found)]),
             rule=slots["rule"],
         )
         if len(found) > 1

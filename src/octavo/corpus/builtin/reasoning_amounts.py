@@ -74,7 +74,8 @@ def packing(dice: Dice) -> Draft:
         "{how many [boxes] can be filled {completely|to the top}|how many full [boxes] {are there|does that "
         "give}}?"
         if ask_full
-        else "{how many [t] are left over|how many [t] do not fit into a full [box]|what is left after the last full [box]}?"
+        else "{how many [t] are left over|how many [t] do not fit into a full [box]|what is left after the "
+        "last full [box]}?"
     )
     question = dice.raw(
         "{[p] packs [n] [t] into [boxes] of [s]|[n] [t] are to be packed in [boxes], [s] to a [box]|[p] has "
@@ -157,16 +158,12 @@ def ratio_split(dice: Dice) -> Draft:
         is [w]'s share|what does [w] {get|receive}}?""",
         **slots,
     )
+    slots["c"] = counted(times, "part")
     steps = [
         dice.raw("{the ratio has|there are} [a] + [b] = [n] parts{| in all|| together}", **slots),
         dice.raw("{one part is|each part is worth} [t] / [n] = [u]", **slots),
-        dice.raw("[w] {gets|has} [k] {parts|part}, {which is|that is} [k] × [u] = [x]", **slots),
+        dice.raw("[w] {gets|has} [c], {which is|that is} [k] × [u] = [x]", **slots),
     ]
-    steps[2] = (
-        steps[2].replace(f" {times} parts", " 1 part")
-        if times == 1
-        else steps[2].replace(" part,", " parts,")
-    )
     final = dice.raw("{[w] {gets|receives} [x]|[w]'s share is [x]}", **slots)
     return worked(dice, question, steps, final, slots["x"])
 

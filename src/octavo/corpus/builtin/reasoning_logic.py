@@ -15,13 +15,15 @@ _EVENTS = (
     ("the ferry runs", "the ferry does not run"), ("the heating is on", "the heating is not on"),
     ("the river is high", "the river is not high"), ("the lamp is lit", "the lamp is not lit"),
     ("the gate is locked", "the gate is not locked"), ("the choir rehearses", "the choir does not rehearse"),
-    ("the market takes place", "the market does not take place"), ("the band plays", "the band does not play"),
+    ("the market takes place", "the market does not take place"), ("the band plays",
+    "the band does not play"),
     ("the bell rings", "the bell does not ring"), ("the flag is up", "the flag is not up"),
     ("the pool is full", "the pool is not full"), ("the train is late", "the train is not late"),
     ("the library is busy", "the library is not busy"), ("the kettle is warm", "the kettle is not warm"),
     ("the road is wet", "the road is not wet"), ("the dog is outside", "the dog is not outside"),
     ("the shop has bread", "the shop has no bread"), ("the garden is watered", "the garden is not watered"),
-    ("the lights are off", "the lights are not off"), ("the tickets are sold out", "the tickets are not sold out"),
+    ("the lights are off", "the lights are not off"), ("the tickets are sold out",
+    "the tickets are not sold out"),
     ("the office is empty", "the office is not empty"), ("the alarm is set", "the alarm is not set"),
     ("the wind is strong", "the wind is not strong"), ("the lift works", "the lift does not work"),
     ("the mail has come", "the mail has not come"), ("the museum is free", "the museum is not free"),
@@ -72,9 +74,7 @@ def rules(dice: Dice) -> Draft:
                 "not what happens if that fails}",
                 a=first[0],
             ),
-            dice.raw('{so nothing is known about|this leaves open} "[q]"', q=last[0]).replace(
-                "so nothing", "nothing"
-            ),
+            dice.raw('{nothing is known about|this leaves open} "[q]"', q=last[0]),
         ]
     else:
         steps = [
@@ -109,16 +109,25 @@ def classes(dice: Dice) -> Draft:
     )
     plural, single, lacks = dice.pick(
         (
-            ("own a bicycle", "owns a bicycle", "does not own a bicycle"), ("like olives", "likes olives", "does not like olives"),
-            ("wear a badge", "wears a badge", "does not wear a badge"), ("have a library card", "has a library card", "has no library card"),
-            ("can swim", "can swim", "cannot swim"), ("get up early", "gets up early", "does not get up early"),
-            ("speak Spanish", "speaks Spanish", "does not speak Spanish"), ("keep a diary", "keeps a diary", "does not keep a diary"),
-            ("play the flute", "plays the flute", "does not play the flute"), ("drink tea", "drinks tea", "does not drink tea"),
+            ("own a bicycle", "owns a bicycle", "does not own a bicycle"), ("like olives", "likes olives",
+            "does not like olives"),
+            ("wear a badge", "wears a badge", "does not wear a badge"), ("have a library card",
+            "has a library card", "has no library card"),
+            ("can swim", "can swim", "cannot swim"), ("get up early", "gets up early",
+            "does not get up early"),
+            ("speak Spanish", "speaks Spanish", "does not speak Spanish"), ("keep a diary", "keeps a diary",
+            "does not keep a diary"),
+            ("play the flute", "plays the flute", "does not play the flute"), ("drink tea", "drinks tea",
+            "does not drink tea"),
         )
     )  # fmt: skip
     form = dice.pick(("all_in", "all_has", "all_lacks", "no_in", "no_has", "all_out"))
-    rule = dice.raw("{all [g] [v]|every one of the [g] [s]|there are no [g] who do not [v]}" if form.startswith("all") else "{no [g] [v]|none of the [g] [v]|there are no [g] who [v]}",
-                    g=group, v=plural, s=single).replace("who do not can", "who cannot")  # fmt: skip
+    phrasing = (
+        "{all [g] [v]|every one of the [g] [s]|there are no [g] who do not [v]}"
+        if form.startswith("all")
+        else "{no [g] [v]|none of the [g] [v]|there are no [g] who [v]}"
+    )
+    rule = dice.raw(phrasing, g=group, v=plural, s=single).replace("who do not can", "who cannot")
     not_member = is_member.replace("is ", "is not ", 1)
     fact, asked, answer, why = {
         "all_in": (is_member, single, "true", f"since {who.name} {is_member}, the rule covers {who.them}"),
@@ -236,7 +245,8 @@ def _trail(
                 break
             if about in settled and speaker not in settled:
                 truth = "which is so" if says == world[about] else "which is not so"
-                steps.append(dice.raw("[s] says that [a] [v], [t]; so [s] is [k]", s=who[speaker], a=who[about], v=says_what, t=truth,
+                steps.append(dice.raw("[s] says that [a] [v], [t]; so [s] is [k]", s=who[speaker],
+                a=who[about], v=says_what, t=truth,
                                       k="honest" if world[speaker] else "lying"))  # fmt: skip
                 settled.add(speaker)
                 break

@@ -83,16 +83,13 @@ def temperature(dice: Dice) -> Draft:
     )
     place = place if celsius >= -25 else "a freezer in [t] is kept at [v] degrees [from]"
     question = dice.raw(
-        place
-        + ". {how many degrees [to] is that|what is that in [to]|{can you convert|please convert} that to [to]}?",
+        place + ". {how many degrees [to] is that|what is that in [to]|can you convert that to [to]}?",
         **slots,
-    ).replace(
-        "please convert that to " + str(slots["to"]) + "?", "please convert that to " + str(slots["to"]) + "."
     )
     if to_f:
         steps = [
             dice.raw("{multiply by 9 and divide by 5|nine fifths of it}: [c] × 9 / 5 = [n5]", **slots),
-            dice.raw("{then |}{add 32|adding 32}: [n5] + 32 = [f]".replace("{then |}", ""), **slots),
+            dice.raw("{add 32|adding 32}: [n5] + 32 = [f]", **slots),
         ]
     else:
         steps = [
@@ -128,12 +125,10 @@ def fence(dice: Dice) -> Draft:
     }
     question = dice.raw(
         """{[p]'s [o] is [a] m long and [b] m wide|[p] has a rectangular [o] of [a] m by [b] m|a rectangular
-        [o] measures [a] m by [b] m}. {[they] wants a fence around it|it gets a fence all around}, with {a
+        [o] measures [a] m by [b] m}. {it gets a fence all around|a fence is to go around it}, with {a
         gap of [g] m for the gate|a gate of [g] m that needs no fence}. {a|one} metre of fence costs [c].
-        {what does the fence cost|how much {is|will} the fence {cost|}}?""".replace(
-            "how much {is|will} the fence {cost|}", "how much will the fence cost"
-        ),
-        they=who.they, **slots,
+        {what does the fence cost|how much will the fence cost}?""",
+        **slots,
     )  # fmt: skip
     steps = [
         dice.raw("{all around it is|the way around is|its perimeter is} 2 × ([a] + [b]) = [r] m", **slots),

@@ -37,7 +37,8 @@ def change(dice: Dice) -> Draft:
             x=first.many, n=n, a=money(a, sign), s=money(n * a, sign),
         ),
         dice.raw(
-            "the [x] {cost|come to|add} [n] × [a] = [s]", x=second.many, n=m, a=money(b, sign), s=money(m * b, sign)
+            "the [x] {cost|come to|add} [n] × [a] = [s]", x=second.many, n=m, a=money(b, sign), s=money(m * b,
+            sign)
         ),
         dice.raw(
             "{together that is|the total is|the sum is} [a] + [b] = [s]",
@@ -104,7 +105,8 @@ def best_value(dice: Dice) -> Draft:
         "{packs|sizes}}: {a pack|one pack} of [s] costs [ps]{, and| and|;} {a pack|one} of [l] costs [pl]. "
         "{Which {pack|one} is cheaper per piece|Which {pack|of them} is the better value|Which pack {gives "
         "more for the money|should [p_they] take}}?",
-        **who.slots(), x=thing.many, s=small, l=large, ps=money(small * each_small, sign), pl=money(large * each_large, sign),
+        **who.slots(), x=thing.many, s=small, l=large, ps=money(small * each_small, sign),
+        pl=money(large * each_large, sign),
     )  # fmt: skip
     answer = f"the pack of {cheaper}"
     steps = [
@@ -149,10 +151,11 @@ def saving(dice: Dice) -> Draft:
     if missing % weekly:
         steps.append(
             dice.raw(
-                "{[w1] {weeks|week} would give only|after [w1] {weeks|week} there is only} [a], and {one "
+                "{[w1] weeks would give only|after [w1] weeks there is only} [a], and {one "
                 "more week|week [w]} {makes it|brings it to} [b]",
-                w1=weeks - 1, w=weeks, a=money((weeks - 1) * weekly * 100, sign), b=money(weeks * weekly * 100, sign),
-            ).replace(" 1 weeks ", " 1 week ")
+                w1=weeks - 1, w=weeks, a=money((weeks - 1) * weekly * 100, sign),
+                b=money(weeks * weekly * 100, sign),
+            )
             if weeks > 2
             else dice.raw(
                 "{one week is not enough|a single week falls short}, because [w] is less than [c]",

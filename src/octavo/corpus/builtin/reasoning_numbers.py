@@ -38,7 +38,7 @@ def rhythm(dice: Dice) -> Draft:
         every [b] minutes}. {at [t] both leave {together|at once}|both leave at [t]}. {when do they next
         leave at the same time|at what time do both leave together again}?""",
         **slots,
-    ).replace("a ferry goes", "a ferry goes")
+    )
     steps = [
         dice.raw(
             "{what is needed is|we look for} the {smallest|least} common multiple of [a] and [b]", **slots
@@ -75,7 +75,8 @@ def sequence(dice: Dice) -> Draft:
         row = [start]
         for k in range(5):
             row.append(row[-1] + step + k)
-        rule = f"the steps are {listed([str(step + k) for k in range(4)])}, so they grow by 1 and the next step is {step + 4}"
+        steps_so_far = listed([str(step + k) for k in range(4)])
+        rule = f"the steps are {steps_so_far}, so they grow by 1 and the next step is {step + 4}"
         last = f"{row[4]} + {step + 4} = {row[5]}"
     slots = {"p": who.name, "r": ", ".join(number(v) for v in row[:5]), "x": number(row[5])}
     question = dice.raw(
@@ -117,9 +118,7 @@ def unknown_number(dice: Dice) -> Draft:
     steps = [
         dice.raw("{go back from the end|work backwards|undo the last step first}: " + undo, **slots),
         dice.raw(
-            "{undoing the multiplication|dividing by [f]|then by [f]}: [m] / [f] = [x]".replace(
-                "|then by [f]", ""
-            ),
+            "{undoing the multiplication|dividing by [f]}: [m] / [f] = [x]",
             **slots,
         ),
     ]
@@ -152,7 +151,7 @@ def divisors(dice: Dice) -> Draft:
     steps = [
         dice.raw("{a row length must divide [n]|the length of a row is a divisor of [n]}", **slots),
         dice.raw("{[n] can be written as|the products that give [n] are} [ps]", **slots),
-        dice.raw("{so the divisors are|the lengths are|that gives} [ds]", **slots).replace("so the", "the"),
+        dice.raw("{the divisors are|the lengths are|that gives} [ds]", **slots),
     ]
     final = dice.raw("{there are [k] {possible |}row lengths|[k] row lengths are possible}", **slots)
     return worked(dice, question, steps, final, str(len(found)))

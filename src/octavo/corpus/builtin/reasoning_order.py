@@ -52,7 +52,7 @@ def ranking(dice: Dice) -> Draft:
     else:
         steps.append(
             dice.raw(
-                "{nobody is|no one is} {[m]|[l]} than [x]".replace("{[m]|[l]}", "[c]"),
+                "{nobody is|no one is} [c] than [x]",
                 c=more if target == "most" else less,
                 x=answer,
             )
@@ -89,11 +89,10 @@ def queue(dice: Dice) -> Draft:
         )
         steps = [
             dice.raw(
-                "{[p] counts too, so|the queue is} {those in front, [p] and those behind|the people ahead, "
-                "[p] and the people behind}",
+                "{[p] counts too, so it is|the queue is} {those in front, [p] and those behind|the people "
+                "ahead, [p] and the people behind}",
                 **slots,
-            )
-            .replace("so those", "so it is those").replace("so the people", "so it is the people"),
+            ),
             dice.raw("[f] + 1 + [b] = [n]", **slots),
         ]  # fmt: skip
         final = dice.raw("{there are [n] people in the queue|[n] people are waiting}", **slots)
@@ -130,11 +129,14 @@ def houses(dice: Dice) -> Draft:
     slots = {"a": a, "b": b, "c": c, "d": d}
     clues, spots = dice.pick(
         (
-            (["the [a] {house|one} is at the left end", "the [c] {house|one} is next to the [b] one, on its right",
+            (["the [a] {house|one} is at the left end", "the [c] {house|one} is next to the [b] one, on its "
+                "right",
              "the [d] {house|one} is at the right end"], (1, 2)),
-            (["the [b] {house|one} is directly to the right of the [a] one", "the [d] {house|one} is at the right end",
+            (["the [b] {house|one} is directly to the right of the [a] one",
+            "the [d] {house|one} is at the right end",
              "the [a] {house|one} is not next to the [c] one"], (0, 1, 2)),
-            (["the [d] {house|one} is directly to the right of the [c] one", "the [a] {house|one} is at the left end",
+            (["the [d] {house|one} is directly to the right of the [c] one",
+            "the [a] {house|one} is at the left end",
              "the [b] {house|one} is directly to the left of the [c] one"], (1, 2, 3)),
         )
     )  # fmt: skip

@@ -92,8 +92,10 @@ def meeting(dice: Dice) -> Draft:
 
 _JOBS = (
     ("paint the fence", "the fence"), ("clear the attic", "the attic"), ("pick the cherries", "the cherries"),
-    ("fold the leaflets", "the leaflets"), ("stack the firewood", "the firewood"), ("clean the hall", "the hall"),
-    ("sort the letters", "the letters"), ("plant the seedlings", "the seedlings"), ("wash the windows", "the windows"),
+    ("fold the leaflets", "the leaflets"), ("stack the firewood", "the firewood"), ("clean the hall",
+    "the hall"),
+    ("sort the letters", "the letters"), ("plant the seedlings", "the seedlings"), ("wash the windows",
+    "the windows"),
     ("sweep the yard", "the yard"), ("peel the potatoes", "the potatoes"), ("label the jars", "the jars"),
 )  # fmt: skip
 
@@ -200,10 +202,10 @@ def reading(dice: Dice) -> Draft:
     question = dice.raw(
         """{[p] is reading a {novel|biography|book of essays|travel book} of [n] pages and has read [r]{| of
         them}|a {novel|book} has [n] pages, and [p] has finished page [r]|[p] has read [r] of the [n] pages
-        of a {novel|book|thriller}}. {from now on [they] reads|every day [they] {will read|reads}|the plan is
+        of a {novel|book|thriller}}. {from now on [they] reads|[they] {will read|reads}|the plan is
         to read} [d] pages a day. {how many days {are left|will it take} until the book is finished|on which
         day from now is the last page read, counting the first as day 1|how many more days does [p]
-        need}?""".replace("every day [they] {will read|reads}", "[they] {will read|reads}"),
+        need}?""",
         **slots,
     )
     steps = [dice.raw("{still to read are|there are still} [n] - [r] = [l] pages{| to go}", **slots)]

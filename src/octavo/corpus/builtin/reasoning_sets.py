@@ -33,12 +33,12 @@ def overlap(dice: Dice) -> Draft:
     slots |= {"oa": only_a, "v": dice.pick(VENUES)}
     asked = dice.pick(("neither", "only"))
     asks = {
-        "neither": "{how many {do neither|like neither of the two}|how many [g] like neither [x] nor [y]}",
+        "neither": "{how many like neither{| of the two}|how many [g] like neither [x] nor [y]}",
         "only": "{how many like only [x]|how many [g] like [x] but not [y]}",
     }
     question = dice.raw(
         "{of [n] [g] at [v]|at [v] there are [n] [g]. of these|among the [n] [g] at [v]}, [a] like [x], [b] "
-        "like [y] and [k] like both. " + asks[asked].replace("do neither|like", "like neither|like") + "?",
+        "like [y] and [k] like both. " + asks[asked] + "?",
         **slots,
     )
     if asked == "neither":
@@ -94,11 +94,10 @@ def shared_items(dice: Dice) -> Draft:
     if asked == "both":
         steps = [
             dice.raw(
-                "{go through|i check} [p]'s list and {look for each thing|see what} {is also on [q]'s|on "
+                "{go through|i check} [p]'s list and {look for each thing on [q]'s|see what is also on "
                 "[q]'s}",
                 **slots,
-            )
-            .replace("each thing is also on", "each thing on").replace("see what on", "see what is also on"),
+            ),
             dice.raw("{found there|on both}: [x]; {not there|only with [p]}: [r]", **slots),
         ]  # fmt: skip
         final = dice.raw(
@@ -124,7 +123,8 @@ def outfits(dice: Dice) -> Draft:
     groups = dice.pick(
         (
             ("shirts", "pairs of trousers", "hats", "outfits"), ("soups", "main dishes", "desserts", "menus"),
-            ("kinds of bread", "fillings", "sauces", "sandwiches"), ("frames", "colours", "bells", "bicycles"),
+            ("kinds of bread", "fillings", "sauces", "sandwiches"), ("frames", "colours", "bells",
+            "bicycles"),
             ("melodies", "rhythms", "instruments", "tunes"), ("covers", "papers", "ribbons", "notebooks"),
         )
     )  # fmt: skip
@@ -165,7 +165,8 @@ def handshakes(dice: Dice) -> Draft:
     what, plural = dice.pick(
         (
             ("shakes hands with every other one once", "handshakes"), ("plays every other one once", "games"),
-            ("sends one card to every other one", "cards"), ("clinks glasses with every other one once", "clinks"),
+            ("sends one card to every other one", "cards"), ("clinks glasses with every other one once",
+            "clinks"),
         )
     )  # fmt: skip
     cards = plural == "cards"
@@ -251,11 +252,7 @@ def chance(dice: Dice) -> Draft:
         else dice.raw("[k] of them are [w]{|, which is what counts}", **slots)
     )
     if slots["d"] != 1:
-        steps.append(
-            dice.raw(
-                "[k]/[n] {can be reduced by|divided above and below by} [d] {|}gives [f]", **slots
-            ).replace("can be reduced by", "reduced by")
-        )
+        steps.append(dice.raw("[k]/[n] {reduced by|divided above and below by} [d] gives [f]", **slots))
     final = dice.raw("the {probability|chance} is [f]", **slots)
     return worked(dice, question, steps, final, slots["f"])
 

@@ -10,9 +10,17 @@ from octavo.corpus.builtin.words_time import counted
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _WHO = (
-    "{on a {poster|sign|label|card|shop window}, [p] reads|[p] writes down|the secret words are|a "
-    "{note|crossword} has}"
+    "{on a {poster|sign|label|card|shop window}, [p] reads the words|[p] writes down the words|the secret "
+    "words are|a {note|crossword} has the words}"
 )
+
+
+def _times(dice: Dice, word: str, count: int) -> str:
+    """How often a letter ("it") stands in one word."""
+    if count == 0:
+        return dice.raw('"[w]" does not {have|contain} it', w=word)
+    often = ("once", "twice", "three times", "four times", "five times")[count - 1]
+    return dice.raw('"[w]" {has|contains} it [c]', w=word, c=often)
 
 
 def letter_count(dice: Dice) -> Draft:
@@ -24,25 +32,12 @@ def letter_count(dice: Dice) -> Draft:
     total = sum(counts)
     slots = {"p": who.name, "ws": listed([f'"{w}"' for w in words]), "l": letter, "n": total}
     question = dice.raw(
-        _WHO + """the words [ws]{. how often does the letter "[l]" {occur|appear} in them|. how many times is
-        the letter "[l]" used in {them|these words}|. count the letter "[l]": how many are
-        there}?""".replace("\n        ", " "),
+        _WHO
+        + """[ws]. {how often does the letter "[l]" {occur|appear} in them|how many times is the letter "[l]"
+        used in {them|these words}|count the letter "[l]": how many are there}?""",
         **slots,
-    ).replace("words are the words", "words are").replace("the secret words are", "the secret words are")  # fmt: skip
-    steps = [
-        dice.raw(
-            '"[w]" {has|contains} {it [c]|[c]}',
-            w=w,
-            c=("it not at all", "it once", "it twice", "it three times")[c] if c < 4 else f"it {c} times",
-        ).replace("it it", "it")
-        for w, c in zip(words, counts, strict=True)
-    ]
-    steps = [
-        s.replace(" contains it not at all", " does not contain it").replace(
-            " has it not at all", " does not have it"
-        )
-        for s in steps
-    ]
+    )
+    steps = [_times(dice, word, count) for word, count in zip(words, counts, strict=True)]
     steps.append(
         dice.raw(
             "{added up, that is|together that is|the sum is} [e] = [n]",
@@ -70,10 +65,12 @@ def spelled_back(dice: Dice) -> Draft:
         else '{take away|leave out|drop} the [n] letter of "[w]" and {write|spell} the rest backwards'
     )
     question = dice.raw(
-        "{[p] {has|gets} {a riddle|this task|this puzzle}: " + task + ". what {does [p] get|comes out|is the result}?|"
-        + task + ". what {comes out|is the result|do you get}?|for a secret message, [p] has to " + task + ". what {is|will be} the result?}",
+        "{[p] {has|gets} {a riddle|this task|this puzzle}: [task]. what {does [p] get|comes out|is the "
+        "result}?|[task]. what {comes out|is the result|do you get}?|for a secret message, [p] has to "
+        "[task]. what {is|will be} the result?}",
+        task=dice.raw(task, **slots),
         **slots,
-    )  # fmt: skip
+    )
     steps = [] if drop is None else [dice.raw('without the [n] letter, "[w]" {becomes|is} "[k]"', **slots)]
     steps.append(dice.raw("{letter by letter it is|the letters are} [s]", **slots))
     steps.append(dice.raw('{read from the end|from back to front}, {they|these} {give|make} "[x]"', **slots))

@@ -86,9 +86,19 @@ _SUMS = {"rate", "converted", "monthly", "total_with_tip", "each", "price", "mon
 
 
 def shown(value: Any, key: str = "") -> str:
-    """A field of a result as it stands in a sentence: commas at thousands, cents in full, numbers of things as they are."""
+    """A field of a result as it stands in a sentence: commas at thousands, cents in full."""
     if isinstance(value, float) and value != int(value):
-        return f"{value:,.2f}" if key in _SUMS else f"{value:,g}" if abs(value) < 1000 else f"{value:,.4f}".rstrip("0")
+        return (
+            f"{value:,.2f}"
+            if key in _SUMS
+            else f"{value:,g}"
+            if abs(value) < 1000
+            else f"{value:,.4f}".rstrip("0")
+        )
     if isinstance(value, float):
         value = int(value)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and not key.endswith("_id") else str(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool) and not key.endswith("_id")
+        else str(value)
+    )

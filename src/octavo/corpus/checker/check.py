@@ -15,8 +15,8 @@ from octavo.corpus.example import Example
 def check(example: Example) -> Verdict:
     """Recompute the answer of an example from its wording and hold the reply, the steps and `answer` against it.
 
-    Only messages and tools are read to find the answer; id, family and kind are never looked at. A question that no solver
-    understands fails: what cannot be checked does not count as right.
+    Only messages and tools are read to find the answer; id, family and kind are never looked at. A question that
+    no solver understands fails: what cannot be checked does not count as right.
     """
     if example.tools:
         return check_tools(example.messages, example.tools, example.answer)

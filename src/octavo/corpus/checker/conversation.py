@@ -24,5 +24,9 @@ def check_conversation(talk: Talk, answer: Any, steps: list[str] | None) -> Verd
             if wanted.answer != answer:
                 return fail(f"{candidate.name}: the answer is {wanted.answer!r}, the example says {answer!r}")
             wrong = next((w for s in steps or () if (w := wrong_equation(s)) is not None), None)
-            return fail(f"{candidate.name}: this does not hold: {wrong}") if wrong else Verdict(True, candidate.name)
+            return (
+                fail(f"{candidate.name}: this does not hold: {wrong}")
+                if wrong
+                else Verdict(True, candidate.name)
+            )
     return None

@@ -17,7 +17,9 @@ def _verdict_on_claim(talk: Talk, right: bool, true: str) -> Wanted:
     """A reply to a claim agrees exactly when the claim is right, and gives the true value."""
     agrees = _YES.match(talk.last) is not None
     if agrees != right:
-        return Wanted(true, "the reply " + ("agrees with a wrong claim" if agrees else "rejects a right claim"))
+        return Wanted(
+            true, "the reply " + ("agrees with a wrong claim" if agrees else "rejects a right claim")
+        )
     return Wanted(true, absent(talk.last, [true]) or wrong_equation(talk.last))
 
 
@@ -31,11 +33,19 @@ def _product(talk: Talk) -> Wanted | None:
     strange = bare_numbers(talk.last) - bare_numbers(talk.first) - {grouped(true)}
     split = {grouped(int(counts[1]) // 10 * 10), grouped(int(counts[1]) % 10)}
     parts = {grouped(int(n) * int(counts[2])) for n in split}
-    return wanted if wanted.problem or not strange - split - parts else Wanted(wanted.answer, f"numbers from nowhere: {strange}")
+    return (
+        wanted
+        if wanted.problem or not strange - split - parts
+        else Wanted(wanted.answer, f"numbers from nowhere: {strange}")
+    )
 
 
 def _capital(talk: Talk) -> Wanted | None:
-    claim = re.search(r"(?:that )([A-Z][\w ]+?) is the capital of ([A-Z][\w ]+?)\. |capital of ([A-Z][\w ]+?) is ([A-Z][\w ]+?)\. ", talk.first)
+    claim = re.search(
+        r"(?:that )([A-Z][\w ]+?) is the capital of ([A-Z][\w ]+?)\. |capital of ([A-Z][\w ]+?) is ([A-Z][\w "
+        r"]+?)\. ",
+        talk.first,
+    )
     if not claim:
         return None
     country, said = claim[2] or claim[3], claim[1] or claim[4]
@@ -46,7 +56,9 @@ def _capital(talk: Talk) -> Wanted | None:
     wrong = "the reply joins a country with a capital that is not its own"
     pairs = re.findall(r"([A-Z][\w ]+?) is the (?:capital of|capital of) ([A-Z][\w ]+?)[,.;:]", talk.last)
     pairs += [(c, k) for k, c in re.findall(r"capital of ([A-Z][\w ]+?) is ([A-Z][\w ]+?)[,.;]", talk.last)]
-    pairs += [(c, k) for k, c in re.findall(r"([A-Z][\w ]+?) has its capital in ([A-Z][\w ]+?)[,.;]", talk.last)]
+    pairs += [
+        (c, k) for k, c in re.findall(r"([A-Z][\w ]+?) has its capital in ([A-Z][\w ]+?)[,.;]", talk.last)
+    ]
     pairs += re.findall(r"([A-Z][\w ]+?) belongs to ([A-Z][\w ]+?)[,.;]", talk.last)
     if not pairs or any(_CAPITAL.get(country) != capital for capital, country in pairs):
         return Wanted(true, wrong)
@@ -54,7 +66,9 @@ def _capital(talk: Talk) -> Wanted | None:
 
 
 def _measure(talk: Talk) -> Wanted | None:
-    claim = re.search(r"that (an? .+?) has ([\d,]+) (\w+)\. |there are ([\d,]+) (\w+) in (an? .+?)\. ", talk.first)
+    claim = re.search(
+        r"that (an? .+?) has ([\d,]+) (\w+)\. |there are ([\d,]+) (\w+) in (an? .+?)\. ", talk.first
+    )
     if not claim:
         return None
     true = MEASURES.get((claim[1] or claim[6], claim[3] or claim[5]))
@@ -66,11 +80,11 @@ def _measure(talk: Talk) -> Wanted | None:
 
 
 def _fee(talk: Talk) -> Wanted | None:
-    free = re.search(r"first (\d+) days of delay", talk.first)
+    free = re.search(r"first (\d+) days", talk.first)
     late = re.search(r"(\d+) days (?:too long|late)", talk.first)
     if not (free and late):
         return None
-    per_day, cap = moneys(talk.first)
+    per_day, cap = moneys(talk.first)  # in every wording the daily fee comes before the limit
     due = min(cap, per_day * max(0, int(late[1]) - int(free[1])))
     answer = as_money(due, talk.first) or ""
     first = re.split(r"[:.] ", talk.last)[0]
@@ -82,11 +96,19 @@ def _fee(talk: Talk) -> Wanted | None:
     return Wanted(answer, f"numbers from nowhere: {strange}" if strange else None)
 
 
-_CARES = (("price", r"money|budget|price|spend"), ("weight", r"carry|weight|lightest"), ("warranty", r"long warranty|warranty matters|repairs|defects"))
+_CARES = (
+    ("price", r"money|budget|price|spend"),
+    ("weight", r"carry|weight|lightest"),
+    ("warranty", r"long warranty|warranty matters|repairs|defects"),
+)
 
 
 def _compare(talk: Talk) -> Wanted | None:
-    offers = re.findall(r"the (\w+) (?:costs|is) \$(\d+), weighs (\d+) kg and (?:has|comes with) (\d+) years", talk.first, re.IGNORECASE)
+    offers = re.findall(
+        r"the (\w+) (?:costs|is) \$(\d+), weighs (\d+) kg and (?:has|comes with) (\d+) years",
+        talk.first,
+        re.IGNORECASE,
+    )
     wish = talk.first[talk.first.rfind("of warranty") :]
     care = next((k for k, (_, pattern) in enumerate(_CARES) if re.search(pattern, wish)), None)
     if len(offers) != 2 or care is None:
@@ -123,7 +145,10 @@ def _trip(talk: Talk) -> Wanted | None:
     limit = re.search(r"([$£€])(\d+) (?:(?:each|a head) )?and (\d+) hours", talk.first)
     if len(offers) != 3 or not limit:
         return None
-    names = [o[0].removeprefix("We can go to ").removeprefix("The offers are ").removeprefix("There is ") for o in offers]
+    names = [
+        o[0].removeprefix("We can go to ").removeprefix("The offers are ").removeprefix("There is ")
+        for o in offers
+    ]
     fit = [k for k, o in enumerate(offers) if int(o[1][1:]) <= int(limit[2]) and int(o[2]) <= int(limit[3])]
     if len(fit) != 1:
         return None
@@ -158,9 +183,16 @@ def _booking(talk: Talk) -> Wanted | None:
     values = {k: (m or second) for k, m in first.items()}
     answer = [values[k][1] for k in ("people", "day", "time", "name")]
     asked = talk.replies[0]
-    problem = None if asked.endswith("?") and re.search(_NEEDED[missing[0]], asked) else f"the {missing[0]} is not asked for"
+    problem = (
+        None
+        if asked.endswith("?") and re.search(_NEEDED[missing[0]], asked)
+        else f"the {missing[0]} is not asked for"
+    )
     strange = bare_numbers(talk.last) - bare_numbers(told)
-    return Wanted(answer, problem or absent(talk.last, answer) or (f"numbers from nowhere: {strange}" if strange else None))
+    return Wanted(
+        answer,
+        problem or absent(talk.last, answer) or (f"numbers from nowhere: {strange}" if strange else None),
+    )
 
 
 def _changed(talk: Talk) -> Wanted | None:
@@ -179,7 +211,9 @@ def _changed(talk: Talk) -> Wanted | None:
         venue = new_venue[1]
     answer = [event, venue, day, time]
     old = [x for x in plan.groups() if x not in answer and holds(talk.last, x)]
-    return Wanted(answer, absent(talk.last, answer) or (f"the old {old[0]!r} is still there" if old else None))
+    return Wanted(
+        answer, absent(talk.last, answer) or (f"the old {old[0]!r} is still there" if old else None)
+    )
 
 
 def _recall(talk: Talk) -> Wanted | None:
@@ -207,14 +241,16 @@ def _decline(talk: Talk) -> Wanted | None:
         return None
     answer = [host[1] or host[2], event[1], event[2], other[1]]
     polite = re.search(r"thank|kind", talk.last, re.IGNORECASE) and re.search(r"cannot|can't", talk.last)
-    return Wanted(answer, absent(talk.last, [*answer, reason[1]]) or (None if polite else "no polite refusal"))
+    return Wanted(
+        answer, absent(talk.last, [*answer, reason[1]]) or (None if polite else "no polite refusal")
+    )
 
 
 TASKS = (
     task("product claim", r"\d+ \w+ with \d+ .+? that (?:makes|gives|is) [\d,]+ (?:in|al)", _product),
     task("capital claim", r"capital of", _capital),
     task("measure claim", r"has [\d,]+ \w+\.|there are [\d,]+ \w+ in an?", _measure),
-    task("fee", r"days of delay", _fee),
+    task("fee", r"days? of delay", _fee),
     task("comparison", r"years of warranty", _compare),
     task("dish", r"(?:cannot eat|has to avoid|must not have)", _dish),
     task("trip", r"\d hours\)", _trip),

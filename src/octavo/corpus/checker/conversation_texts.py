@@ -56,7 +56,9 @@ def _title(talk: Talk) -> Wanted | None:
 
 def _explanation(talk: Talk) -> Wanted | None:
     count = re.search(r"(two|three) (?:simple )?sentences", talk.first, re.IGNORECASE)
-    found = re.search(r"explain (?:what )?(.+?)(?: is)? to |What is (.+?)\?|Explain (.+?) in (?:two|three)", talk.first)
+    found = re.search(
+        r"explain (?:what )?(.+?)(?: is)? to |What is (.+?)\?|Explain (.+?) in (?:two|three)", talk.first
+    )
     if not (count and found):
         return None
     term = re.sub(r"^(?:an?|the) ", "", found[1] or found[2] or found[3])
@@ -97,7 +99,9 @@ def _order(talk: Talk) -> Wanted | None:
     except StopIteration:
         return None
     places = [talk.last.lower().find(s.lower()) for s in right]
-    return Wanted(right, None if min(places) >= 0 and places == sorted(places) else "a step is missing or out of order")
+    return Wanted(
+        right, None if min(places) >= 0 and places == sorted(places) else "a step is missing or out of order"
+    )
 
 
 def _polite(talk: Talk) -> Wanted | None:
@@ -113,7 +117,8 @@ def _polite(talk: Talk) -> Wanted | None:
 
 
 _DETAILS = {
-    "name": r"(?:this is|name is|^|[,] )\s*([A-Z]\w+ [A-Z]\w+)(?: here)?\.", "address": r"(\d+ [A-Z][\w ]+?),", "day": DAY,
+    "name": r"(?:this is|name is|^|[,] )\s*([A-Z]\w+ [A-Z]\w+)(?: here)?\.",
+        "address": r"(\d+ [A-Z][\w ]+?),", "day": DAY,
     "phone number": r"\b(0\d{3} \d{6})\b",
 }  # fmt: skip
 
@@ -138,7 +143,9 @@ def _bullets(talk: Talk) -> Wanted | None:
     jobs = re.findall(r"(?:^|, | and )([A-Z]\w+) ([a-z][\w ]+?)(?=, [A-Z]| and [A-Z]|$)", body[1])
     rows = talk.last.split("\n")[1:]
     right = [f"- {who}: {what}" for who, what in jobs]
-    return Wanted([x for pair in jobs for x in pair], None if rows == right else f"the lines should be {right}")
+    return Wanted(
+        [x for pair in jobs for x in pair], None if rows == right else f"the lines should be {right}"
+    )
 
 
 def _grammar(talk: Talk) -> Wanted | None:
@@ -152,9 +159,12 @@ def _grammar(talk: Talk) -> Wanted | None:
 
 
 _PASSAGE = (
-    (r"'s job", r"works as an? ([\w ]+?)\.|\b(?:He|She) is an? ([\w ]+?)\."), (r"town is named", r"(?:lives in|comes from|small house in) ([A-Z]\w+)"),
-    (r"which year", r"(?:arrived|moved) there in (\d{4})"), (r"'s hobby", r"(?:Her|His) hobby is ([\w ]+?)\."),
-    (r"how many animals", r"keeps (\d+ \w+)"), (r"what colour", r"door is (\w+)"), (r"collect", r"collects ([\w ]+?)\."),
+    (r"'s job", r"works as an? ([\w ]+?)\.|\b(?:He|She) is an? ([\w ]+?)\."), (r"town is named",
+    r"(?:lives in|comes from|small house in) ([A-Z]\w+)"),
+    (r"which year", r"(?:arrived|moved) there in (\d{4})"), (r"'s hobby",
+    r"(?:Her|His) hobby is ([\w ]+?)\."),
+    (r"how many animals", r"keeps (\d+ \w+)"), (r"what colour", r"door is (\w+)"), (r"collect",
+    r"collects ([\w ]+?)\."),
 )  # fmt: skip
 
 

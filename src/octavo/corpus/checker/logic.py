@@ -18,7 +18,8 @@ _TABLES = {"∧": _AND, "and": _AND, "∨": _OR, "or": _OR, "→": _IF, "then": 
 _SIGN = {"and": "∧", "or": "∨", "then": "→", "not": "¬"}
 _SIDE = "([A-Z¬(][A-Z¬()∧∨→ ]*?)"
 _PAIR = re.compile(
-    rf"(?i:do) {_SIDE} and {_SIDE} always|(?i:is) {_SIDE} the same as {_SIDE} (?:in|for)|(?i:are) {_SIDE} and {_SIDE} equivalent|"
+    rf"(?i:do) {_SIDE} and {_SIDE} always|(?i:is) {_SIDE} the same as {_SIDE} (?:in|for)|(?i:are) {_SIDE} "
+    rf"and {_SIDE} equivalent|"
     rf"(?i:can) {_SIDE} be replaced by {_SIDE} (?:without|in)"
 )
 Tree = tuple
@@ -102,7 +103,9 @@ def _evaluate(q: str) -> Solution | None:
     if not missing:
         answer = names[_value(tree, given)]
         return Solution(answer, tuple(n for n in names.values() if n != answer))
-    target = re.search(r"(?:is|as) ([●◑⊥])" if glyphs else r'" (?:is|comes out as) (true|false|unknown)', q)
+    target = re.search(
+        r"[A-Z)] (?:is|comes out as) ([●◑⊥])" if glyphs else r'" (?:is|comes out as) (true|false|unknown)', q
+    )
     if len(missing) != 1 or not target:
         return None
     wanted = (_GLYPHS if glyphs else _WORDS)[target[1]]
@@ -129,12 +132,18 @@ def _equal(q: str) -> Solution | None:
 
 
 def _reports(q: str) -> Solution | None:
-    glyphs = any(ch in q.split("reports", 1)[1].split('"')[0] for ch in _GLYPHS)
+    glyphs = any(ch in q.partition("report")[2].partition('"')[0] for ch in _GLYPHS)
     told = re.findall(r"[A-Z]\w+: ([●◑⊥])" if glyphs else r"'s is (true|false|unknown)", q)
     if not told:
         return None
     values = [(_GLYPHS if glyphs else _WORDS)[name] for name in told]
-    table = _OR if re.search(r"at least one|some report", q) else _AND
+    table = (
+        _OR
+        if re.search(
+            r"at least one|some report|one of these|there is a true|someone is right|one report or more", q
+        )
+        else _AND
+    )
     result = values[0]
     for v in values[1:]:
         result = table[result, v]
@@ -150,7 +159,13 @@ def _shown(tree: Tree, glyphs: bool, inner: bool = False) -> str:
     sign = _SIGN.get(tree[0], tree[0])
     left, right = _shown(tree[1], glyphs, True), _shown(tree[2], glyphs, True)
     word = {"∧": "and", "∨": "or"}.get(sign)
-    text = f"{left} {sign} {right}" if glyphs else f"{left} {word} {right}" if word else f"if {left} then {right}"
+    text = (
+        f"{left} {sign} {right}"
+        if glyphs
+        else f"{left} {word} {right}"
+        if word
+        else f"if {left} then {right}"
+    )
     return f"({text})" if inner else text
 
 
@@ -162,8 +177,14 @@ def _translate(q: str) -> str | None:
 
 
 SOLVERS = (
-    solver("reports", r"reports.*the statement|reported.*the statement", _reports),
-    solver("translation", r"in glyphs|glyph form of|in glyph form|into glyphs|in words|plain words", _translate),
+    solver(
+        "reports",
+        r"report(?:s|ed).*(?:the (?:statement|claim|sentence|summary)|this conclusion:) \"",
+        _reports,
+    ),
+    solver(
+        "translation", r"in glyphs|glyph form of|in glyph form|into glyphs|in words|plain words", _translate
+    ),
     solver("equivalence", r"always have the same|the same as|equivalent\?|be replaced by", _equal),
     solver("formula", r'"[^"]*\b(?:if|not|and|or)\b[^"]*"|[¬∧∨→]', _evaluate),
 )

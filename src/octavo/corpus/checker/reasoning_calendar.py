@@ -50,7 +50,9 @@ def _days_between(q: str) -> str | None:
 
 def _time_zones(q: str) -> str | None:
     shift = re.search(
-        r"(?:clocks in )?([A-Z][\w ]+?) (?:is|are) (\d+) hours (ahead of|behind) (?:those in )?([A-Z][\w ]+?)\.", q
+        r"(?:clocks in )?([A-Z][\w ]+?) (?:is|are) (\d+) hours (ahead of|behind) (?:those in )?([A-Z][\w "
+        r"]+?)\.",
+        q,
     )
     now = re.search(r"it is (\d\d:\d\d) in ([A-Z][\w ]+?),", q)
     if not (shift and now):

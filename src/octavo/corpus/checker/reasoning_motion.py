@@ -47,14 +47,18 @@ def _together(q: str) -> str | None:
 
 
 def _fuel(q: str) -> str | None:
-    use, km = re.search(r"(\d+) litres per 100 km", q), re.search(r"(\d+) km(?! and)", q.replace("per 100 km", ""))
+    use, km = (
+        re.search(r"(\d+) litres per 100 km", q),
+        re.search(r"(\d+) km(?! and)", q.replace("per 100 km", "")),
+    )
     if not (use and km):
         return None
     return as_money(Fraction(int(km[1]) * int(use[1]), 100) * moneys(q)[0], q)
 
 
 def _reading(q: str) -> str | None:
-    forms = (r"of (?P<n>\d+) pages and has read (?P<r>\d+)", r"has (?P<n>\d+) pages, and \w+ has finished page (?P<r>\d+)",
+    forms = (r"of (?P<n>\d+) pages and has read (?P<r>\d+)", r"has (?P<n>\d+) pages, and \w+ has finished "
+        r"page (?P<r>\d+)",
              r"has read (?P<r>\d+) of the (?P<n>\d+) pages")  # fmt: skip
     found = next((m for form in forms if (m := re.search(form, q))), None)
     pace = re.search(r"(\d+) pages a day", q)
@@ -67,7 +71,7 @@ def _reading(q: str) -> str | None:
 
 
 def _remainder(q: str) -> str | None:
-    found = [m for m in _AMOUNT.finditer(q)]
+    found = list(_AMOUNT.finditer(q))
     if len(found) != 2 or not found[0][4]:
         return None
     big, small = found[0][2], found[0][4]
@@ -120,7 +124,9 @@ SOLVERS = (
     solver("meeting", r"\bmeet\b.*\?", _meeting),
     solver("arrival", r"\barrive\?|on arrival|get there\?", _arrival),
     solver("fuel", r"litres per 100 km", _fuel),
-    solver("working together", r"\d minutes.*(?:need together|(?:work|done) together|side by side)", _together),
+    solver(
+        "working together", r"\d minutes.*(?:need together|(?:work|done) together|side by side)", _together
+    ),
     solver("reading", r"pages a day", _reading),
     solver("tiles", r"\btiles?\b", _tiles),
     solver("fence", r"metre of fence", _fence),

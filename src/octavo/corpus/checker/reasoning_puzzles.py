@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from itertools import combinations, count, permutations
+from itertools import combinations, count, pairwise, permutations
 
 from octavo.corpus.checker.text import NUMBER, Solution, clock_of, grouped, minutes_of, solver, whole
 
 _OPPOSITES = {
     "shorter": "taller", "younger": "older", "slower": "faster", "lighter": "heavier", "quieter": "louder",
 }  # fmt: skip
-_TOPS = {"tallest": "taller", "oldest": "older", "fastest": "faster", "heaviest": "heavier", "loudest": "louder"}
+_TOPS = {
+    "tallest": "taller",
+    "oldest": "older",
+    "fastest": "faster",
+    "heaviest": "heavier",
+    "loudest": "louder",
+}
 _ENDS = {"shortest", "youngest", "slowest", "lightest", "quietest"}
 _PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -38,7 +44,10 @@ def _queue(q: str) -> str | None:
     numbers = re.findall(r"number (\d+)", q)
     if len(numbers) == 2:
         return str(len(range(int(numbers[0]) + 1, int(numbers[1]))))
-    ahead, behind = re.search(r"(\d+) people (?:in front|are ahead)", q), re.search(r"(\d+) (?:are )?behind", q)
+    ahead, behind = (
+        re.search(r"(\d+) people (?:in front|are ahead)", q),
+        re.search(r"(\d+) (?:are )?behind", q),
+    )
     return str(int(ahead[1]) + int(behind[1]) + 1) if ahead and behind else None
 
 
@@ -59,7 +68,8 @@ def _houses(q: str) -> Solution | None:
 
 def _house_clue(clue: str, order: tuple[str, ...]) -> bool:
     pair = re.search(
-        r"the (\w+) (?:house|one) is (directly to the right of|directly to the left of|next to|not next to) the (\w+) one(, on its right)?",
+        r"the (\w+) (?:house|one) is (directly to the right of|directly to the left of|next to|not next to) "
+        r"the (\w+) one(, on its right)?",
         clue, re.IGNORECASE,
     )  # fmt: skip
     if pair:
@@ -97,12 +107,18 @@ def _shared_items(q: str) -> str | None:
     lists = [_items(b[1]) for b in brought]
     both = re.search(r"both", q[q.rindex(brought[1][1]) :])
     picked = [thing for thing in lists[0] if (thing in lists[1]) is bool(both)]
-    return picked[0] if len(picked) == 1 else ", ".join(picked[:-1]) + " and " + picked[-1] if picked else None
+    return (
+        picked[0] if len(picked) == 1 else ", ".join(picked[:-1]) + " and " + picked[-1] if picked else None
+    )
 
 
 def _outfits(q: str) -> str | None:
     counts = re.search(r"(?:from|of|has) (\d+) [\w ]+?, (\d+) [\w ]+? and (\d+) ", q)
-    return str(sum(1 for _ in range(int(counts[1]) * int(counts[2])) for _ in range(int(counts[3])))) if counts else None
+    return (
+        str(sum(1 for _ in range(int(counts[1]) * int(counts[2])) for _ in range(int(counts[3]))))
+        if counts
+        else None
+    )
 
 
 def _handshakes(q: str) -> str | None:
@@ -190,7 +206,7 @@ def _sequence(q: str) -> str | None:
     steps = (b - a, c - b, d - c, e - d)
     if len(set(steps)) == 1:
         return grouped(e + steps[0])
-    if {y - x for x, y in zip(steps, steps[1:], strict=False)} == {1}:
+    if {y - x for x, y in pairwise(steps)} == {1}:
         return grouped(e + steps[-1] + 1)
     if a and b % a == 0 and all(y == x * (b // a) for x, y in ((b, c), (c, d), (d, e))):
         return grouped(e * (b // a))
@@ -224,7 +240,11 @@ def _digits(q: str) -> str | None:
 SOLVERS = (
     solver("digits", r"\bits digits\b", _digits),
     solver("rhythm", r"every \d+ minutes.*every \d+ minutes", _rhythm),
-    solver("unknown number", r"(?:number|multiplie[sd]).*(?:what is the number|which number is it|what number was)", _unknown_number),
+    solver(
+        "unknown number",
+        r"(?:number|multiplie[sd]).*(?:what is the number|which number is it|what number was)",
+        _unknown_number,
+    ),
     solver("sequence", r"comes next|next number|go on\?", _sequence),
     solver("divisors", r"equal rows", _divisors),
     solver("shifted", r"letters? forward in the", _shifted),
@@ -238,6 +258,10 @@ SOLVERS = (
     solver("overlap", r"like both", _overlap),
     solver("handshakes", r"every other one", _handshakes),
     solver("chance", r"without looking", _chance),
-    solver("outfits", r"how many (?:different )?[\w ]+ (?:are possible|can be put together|with one of each)", _outfits),
+    solver(
+        "outfits",
+        r"how many (?:different )?[\w ]+ (?:are possible|can be put together|with one of each)",
+        _outfits,
+    ),
     solver("shared items", r"(?:brings|will bring|is bringing) ", _shared_items),
 )

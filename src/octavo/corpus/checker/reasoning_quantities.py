@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import count
 
 from octavo.corpus.checker.text import (
-
     NUMBER,
     Solution,
     as_money,
@@ -107,7 +106,9 @@ def _missing_score(q: str) -> str | None:
 def _ratio_split(q: str) -> str | None:
     ratio = re.search(r"(\d+):(\d+)", q)
     names = re.search(r"(?:between )?\b([A-Z]\w+) and ([A-Z]\w+)", q)
-    asked = re.search(r"(?:how much does|what does|what is|how much is) ([A-Z]\w+?)(?:'s| get| receive)", q, re.IGNORECASE)
+    asked = re.search(
+        r"(?:how much does|what does|what is|how much is) ([A-Z]\w+?)(?:'s| get| receive)", q, re.IGNORECASE
+    )
     if not (ratio and names and asked) or asked[1] not in names.groups():
         return None
     parts = [int(ratio[1]), int(ratio[2])]
@@ -146,7 +147,9 @@ SOLVERS = (
     solver("best value", r"of \d+ costs [$£€].*of \d+ costs", _best_value),
     solver("saving", r"how many weeks", _saving),
     solver("stock", r"finds another|buys \d+ more", _stock),
-    solver("packing", r"can be filled|full \w+ (?:are there|does)|left over\?|do not fit|last full", _packing),
+    solver(
+        "packing", r"can be filled|full \w+ (?:are there|does)|left over\?|do not fit|last full", _packing
+    ),
     solver("missing score", r"average of \d+", _missing_score),
     solver("average", r"\b(?:average|mean)\b", _average),
     solver("ratio", r"ratio \d+:\d+|split it \d+:\d+", _ratio_split),

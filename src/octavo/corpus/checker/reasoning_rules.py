@@ -23,15 +23,21 @@ def _positive(sentence: str) -> tuple[str, bool]:
             return re.sub(negated, positive, plain), False
     found = re.search(r"\bdoes not (\w+)", plain)
     if found:
-        return plain.replace(found[0], found[1] + ("es" if found[1].endswith(("s", "sh", "ch")) else "s")), False
+        return plain.replace(
+            found[0], found[1] + ("es" if found[1].endswith(("s", "sh", "ch")) else "s")
+        ), False
     return plain, True
 
 
 def _rules(q: str) -> Solution | None:
-    asked = re.search(r'(?:unknown that|what about|what follows for) "?(.+?)"?(?:\?|: true)', q, re.IGNORECASE)
+    asked = re.search(
+        r'(?:unknown that|what about|what follows for) "?(.+?)"?(?:\?|: true)', q, re.IGNORECASE
+    )
     if not asked:
         return None
-    body = re.sub(r"\b(?:Moreover|Besides|Also|Now|Today|And),? (?=\w)", "", q[: asked.start()], flags=re.IGNORECASE)
+    body = re.sub(
+        r"\b(?:Moreover|Besides|Also|Now|Today|And),? (?=\w)", "", q[: asked.start()], flags=re.IGNORECASE
+    )
     body = re.sub(r"(?:These rules hold|This is known): ", "", body)
     rules, facts = [], []
     for sentence in re.split(r"[.?] ?", body):
@@ -55,7 +61,8 @@ def _rules(q: str) -> Solution | None:
     return _three(say)
 
 
-_STEM = {"owns": "own", "likes": "like", "wears": "wear", "has": "have", "gets": "get", "speaks": "speak", "keeps": "keep",
+_STEM = {"owns": "own", "likes": "like", "wears": "wear", "has": "have", "gets": "get", "speaks": "speak",
+    "keeps": "keep",
          "plays": "play", "drinks": "drink"}  # fmt: skip
 
 
@@ -70,10 +77,22 @@ def _stem(action: str) -> str:
 def _classes(q: str) -> Solution | None:
     forms = (
         (r"there are no (?P<g>.+?) who (?:do not|cannot) (?P<v>.+?)(?:\.| and that|$)", True),
-        (r"every one of the (?P<g>.+?) (?P<v>(?:owns|likes|wears|has|can|gets|speaks|keeps|plays|drinks) .+?)(?:\.| and that|$)", True),
-        (r"\ball (?P<g>.+?) (?P<v>(?:own|like|wear|have|can|get|speak|keep|play|drink) .+?)(?:\.| and that|$)", True),
+        (
+            r"every one of the (?P<g>.+?) (?P<v>(?:owns|likes|wears|has|can|gets|speaks|keeps|plays|drinks) "
+            r".+?)(?:\.| and that|$)",
+            True,
+        ),
+        (
+            r"\ball (?P<g>.+?) (?P<v>(?:own|like|wear|have|can|get|speak|keep|play|drink) .+?)(?:\.| and "
+            r"that|$)",
+            True,
+        ),
         (r"there are no (?P<g>.+?) who (?P<v>.+?)(?:\.| and that|$)", False),
-        (r"(?:none of the|\bno) (?P<g>.+?) (?P<v>(?:own|like|wear|have|can|get|speak|keep|play|drink) .+?)(?:\.| and that|$)", False),
+        (
+            r"(?:none of the|\bno) (?P<g>.+?) (?P<v>(?:own|like|wear|have|can|get|speak|keep|play|drink) "
+            r".+?)(?:\.| and that|$)",
+            False,
+        ),
     )
     rule = next(((m, holds) for form, holds in forms if (m := re.search(form, q, re.IGNORECASE))), None)
     asked = re.search(r"(?:follow that|about this:|unknown that) ([A-Z]\w+) (.+?)\?", q)
@@ -111,7 +130,9 @@ def _classes(q: str) -> Solution | None:
 
 
 def _honest(q: str) -> Solution | None:
-    claims = re.findall(r'([A-Z]\w+) says: "([A-Z]\w+) (?:always )?(tells the truth|speaks the truth|lies|tells lies)\."', q)
+    claims = re.findall(
+        r'([A-Z]\w+) says: "([A-Z]\w+) (?:always )?(tells the truth|speaks the truth|lies|tells lies)\."', q
+    )
     known = re.search(r"know that ([A-Z]\w+) is honest|([A-Z]\w+) is known to be honest", q)
     asked = re.search(r"(?:Is|Which is) ([A-Z]\w+),? honest or lying", q)
     if not (claims and known and asked):
@@ -130,6 +151,11 @@ def _honest(q: str) -> Solution | None:
 
 SOLVERS = (
     solver("truth-tellers", r"honest or lying", _honest),
-    solver("classes", r"(?:every one of the|\ball\b|there are no|none of the|\bno\b) .*true, false or unknown|true, false or unknown.*(?:every one of the|\ball\b|there are no|none of the|\bno\b)", _classes),
+    solver(
+        "classes",
+        r"(?:every one of the|\ball\b|there are no|none of the|\bno\b) .*true, false or unknown|true, false "
+        r"or unknown.*(?:every one of the|\ball\b|there are no|none of the|\bno\b)",
+        _classes,
+    ),
     solver("rules", r"(?:\bif\b|\bwhenever\b).*true, false or unknown", _rules),
 )

@@ -11,9 +11,13 @@ from octavo.corpus.checker.tool_facts import CARRIED, READERS, TOLD, TOLD_IN_CHA
 from octavo.corpus.checker.tool_results import Values, inconsistent
 from octavo.corpus.checker.verdict import Verdict, fail
 
-_TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
-_LINK = re.compile(r"(?<=[.?!]) (?:also|and one more thing|besides|after that|second|and then)[,:]? ", re.IGNORECASE)
-_CLOSING = re.compile(r"(?: (?:thanks|thank you|no hurry|it is for my|i promised it to)[^.!?]*[.!?])+$", re.IGNORECASE)
+_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+_LINK = re.compile(
+    r"(?<=[.?!]) (?:also|and one more thing|besides|after that|second|and then)[,:]? ", re.IGNORECASE
+)
+_CLOSING = re.compile(
+    r"(?: (?:thanks|thank you|no hurry|it is for my|i promised it to)[^.!?]*[.!?])+$", re.IGNORECASE
+)
 
 
 class Wrong(Exception):
@@ -31,8 +35,14 @@ def _schemas(tools: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         _need(tool.get("type") == "function", "a tool is not of type function")
         function = tool["function"]
         parameters = function["parameters"]
-        _need(function.get("description") and parameters.get("type") == "object", f"{function['name']} has no full schema")
-        _need(set(parameters["required"]) <= set(parameters["properties"]), f"{function['name']} requires unknown arguments")
+        _need(
+            function.get("description") and parameters.get("type") == "object",
+            f"{function['name']} has no full schema",
+        )
+        _need(
+            set(parameters["required"]) <= set(parameters["properties"]),
+            f"{function['name']} requires unknown arguments",
+        )
         _need(function["name"] not in found, f"{function['name']} is offered twice")
         found[function["name"]] = parameters
     _need(found, "no tools are offered")
@@ -46,9 +56,15 @@ def _valid(name: str, args: Values, schemas: dict[str, dict[str, Any]]) -> None:
     _need(set(schemas[name]["required"]) <= set(args), f"{name} is called without a required argument")
     for key, value in args.items():
         rule = properties[key]
-        _need(isinstance(value, _TYPES[rule["type"]]) and not isinstance(value, bool), f"{name}.{key} has the wrong type")
+        _need(
+            isinstance(value, _TYPES[rule["type"]]) and not isinstance(value, bool),
+            f"{name}.{key} has the wrong type",
+        )
         _need("enum" not in rule or value in rule["enum"], f"{name}.{key} is none of its options")
-        _need("pattern" not in rule or re.search(rule["pattern"], value), f"{name}.{key} does not match its pattern")
+        _need(
+            "pattern" not in rule or re.search(rule["pattern"], value),
+            f"{name}.{key} does not match its pattern",
+        )
 
 
 def _read(tool: str, text: str) -> Values:
@@ -70,7 +86,9 @@ def _supplied(tool: str, argument: str, text: str) -> Any:
     reader = READERS[tool][argument]
     text = re.sub(r"^(?:Oh, sorry: |Right, |Of course: |Good point: )", "", text)
     for pattern in (reader.pattern, reader.alone):
-        match = re.search(pattern, text[0].lower() + text[1:]) or re.search(pattern, text) if pattern else None
+        match = (
+            re.search(pattern, text[0].lower() + text[1:]) or re.search(pattern, text) if pattern else None
+        )
         if match:
             return reader.means(next(g for g in match.groups() if g))
     raise Wrong(f"the user does not give the {argument}")
@@ -106,7 +124,20 @@ def _said(value: Any) -> set[str]:
         return {str(value), f"{value:,}", f"{value:,.2f}", f"{value:,g}", f"{value:g}"}
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         year, month, day = value.split("-")
-        months = "January February March April May June July August September October November December".split()
+        months = [
+            "January",
+            "February",
+            "March",
+            "April",
+            "May",
+            "June",
+            "July",
+            "August",
+            "September",
+            "October",
+            "November",
+            "December",
+        ]
         return {f"{int(day)} {months[int(month) - 1]} {year}"}
     return {str(value)}
 
@@ -120,7 +151,10 @@ def _check_reply(reply: str, user: str, calls: list[tuple[str, Values, Values]])
         ({**args, **result}, key) for tool, args, result in calls for key in TOLD[tool]
     ]  # fmt: skip
     for values, key in fields:
-        _need(any(holds(reply, said) for said in _said(values[key])), f"the reply does not tell the {key}, {values[key]!r}")
+        _need(
+            any(holds(reply, said) for said in _said(values[key])),
+            f"the reply does not tell the {key}, {values[key]!r}",
+        )
     allowed = bare_numbers(user)
     for _, args, result in calls:
         for value in (*args.values(), *result.values()):
@@ -149,19 +183,27 @@ def _judge(messages: list[dict[str, Any]], tools: list[dict[str, Any]], answer: 
     wanted = [tool for tool, _ in _requests(users[0])]
     _need(wanted, "no known request")
     if not set(wanted) & set(schemas):
-        _need(not calls and answer == {"calls": [], "ask": None}, "there is no tool for this, so nothing can be called")
+        _need(
+            not calls and answer == {"calls": [], "ask": None},
+            "there is no tool for this, so nothing can be called",
+        )
         refused = re.search(r"cannot|no tool|none of my tools", replies[-1])
         _need(refused and not bare_numbers(replies[-1]), "the reply does not say that it is not possible")
         return "no tool"
     _need(set(wanted) <= set(schemas), "one of the tools that are asked for is not on offer")
     asked, missing = _check_question(users, replies, wanted)
     if missing and len(users) == 1:
-        _need(answer == {"calls": [], "ask": missing} and not calls, f"the {missing} is missing: ask for it, call nothing")
+        _need(
+            answer == {"calls": [], "ask": missing} and not calls,
+            f"the {missing} is missing: ask for it, call nothing",
+        )
         return "ask back"
     return _check_calls(users, replies[-1], calls, asked, missing, answer)
 
 
-def _check_question(users: list[str], replies: list[str], wanted: list[str]) -> tuple[dict[str, Values], str | None]:
+def _check_question(
+    users: list[str], replies: list[str], wanted: list[str]
+) -> tuple[dict[str, Values], str | None]:
     """What the user supplies when asked, and which argument was asked for (None: nothing was missing)."""
     if len(wanted) != 1:
         return {}, None
@@ -171,14 +213,22 @@ def _check_question(users: list[str], replies: list[str], wanted: list[str]) -> 
         return {}, None
     _need(len(lacking) == 1, f"more than one argument of {tool} is missing: {lacking}")
     question = replies[0]
-    _need(question.endswith("?") and re.search(READERS[tool][lacking[0]].asked, question, re.IGNORECASE), f"the {lacking[0]} is not asked for")
+    _need(
+        question.endswith("?") and re.search(READERS[tool][lacking[0]].asked, question, re.IGNORECASE),
+        f"the {lacking[0]} is not asked for",
+    )
     if len(users) == 1:
         return {}, lacking[0]
     return {tool: {lacking[0]: _supplied(tool, lacking[0], users[1])}}, lacking[0]
 
 
 def _check_calls(
-    users: list[str], reply: str, calls: list[tuple[str, Values, Values]], asked: dict[str, Values], missing: str | None, answer: Any
+    users: list[str],
+    reply: str,
+    calls: list[tuple[str, Values, Values]],
+    asked: dict[str, Values],
+    missing: str | None,
+    answer: Any,
 ) -> str:
     expected = _expected_calls(users[0], asked, {tool: result for tool, _, result in calls})
     made = [{"name": tool, "arguments": args} for tool, args, _ in calls]

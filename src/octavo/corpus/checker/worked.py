@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from octavo.corpus.checker import logic, reasoning_calendar, reasoning_motion, reasoning_puzzles
-from octavo.corpus.checker import reasoning_quantities, reasoning_rules
+from octavo.corpus.checker import (
+    logic,
+    reasoning_calendar,
+    reasoning_motion,
+    reasoning_puzzles,
+    reasoning_quantities,
+    reasoning_rules,
+)
 from octavo.corpus.checker.text import Solution, Solver, bare_numbers, holds, last_sentence, wrong_equation
 from octavo.corpus.checker.verdict import Verdict, fail
 
