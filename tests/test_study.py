@@ -437,3 +437,13 @@ def test_from_python_without_a_file() -> None:
 def test_a_base_is_named_after_its_model(tmp_path: Path) -> None:
     study = load(tmp_path, SMALL + "bases: [{model: org/Some Model.gguf}, {}]")
     assert [base.name for base in study.bases] == ["Some_Model", "smollm2"]
+
+
+def test_steps_from_the_shell_replace_the_files_epochs_and_both_stay_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("variants: [{name: control, recipe: control}]\ntrain: {epochs: 2}\n")
+    assert Study.load(path, ["train.steps=7"]).train.steps == 7
+    assert Study.load(path, ["train.steps=7"]).train.epochs is None
+    assert Study.load(path, ["train.epochs=4"]).train.epochs == 4
+    with pytest.raises(InputError, match="both of epochs and steps"):
+        Study.load(path, ["train.steps=7", "train.epochs=4"])

@@ -70,9 +70,24 @@ def apply_overrides(document: Document, overrides: Iterable[str]) -> set[Path]:
         if document.value is None:
             document.value = {}
         path = _assign(document, _parts(key), parsed.value, source)
+        _forget_other_length(document, path, touched)
         touched.add(split_dots(path))
         _replace_origins(document, path, parsed, source, value)
     return touched
+
+
+_LENGTHS = {"steps": "epochs", "epochs": "steps"}
+
+
+def _forget_other_length(document: Document, path: Path, touched: set[Path]) -> None:
+    """Whoever sets steps from the shell means no epochs, whatever the file says; setting both stays an error."""
+    other = _LENGTHS.get(str(path[-1]))
+    if other is None or "train" not in path or (*path[:-1], other) in touched:
+        return
+    holder: Any = document.value
+    for part in path[:-1]:
+        holder = holder[part]
+    holder.pop(other, None)
 
 
 def _parts(key: str) -> list[str]:
