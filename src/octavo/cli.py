@@ -135,16 +135,20 @@ def data(
     show: Annotated[int, typer.Option("--show", min=0, help="Print N examples of all variants.")] = 0,
 ) -> None:
     """Make the datasets and their quality cards only."""
-    folder = _stage("stage_data", study, out, settings)
+    from rich.console import Console
+
+    from octavo.artifacts import Folder
+    from octavo.corpus.card_table import card_table
+    from octavo.corpus.preview import show_examples
+    from octavo.corpus.stage import read_card
+    from octavo.study import Study
+
+    folder = Folder(_stage("stage_data", study, out, settings))
+    variants = [variant.name for variant in Study.load(folder.study).variants]
+    console = Console()
+    console.print(card_table({name: read_card(folder, name) for name in variants}))
     if show:
-        from rich.console import Console
-
-        from octavo.artifacts import Folder
-        from octavo.corpus.preview import show_examples
-        from octavo.study import Study
-
-        variants = [variant.name for variant in Study.load(folder).variants]
-        show_examples(Folder(folder), variants, show, Console())
+        show_examples(folder, variants, show, console)
 
 
 @app.command()

@@ -119,7 +119,15 @@ class _Work:
         from octavo.corpus.stage import build_datasets
 
         self.progress.stage("data")
-        build_datasets(self.study, self.folder, self.encoders(), self.progress)
+        encoders = self.encoders()
+        for name, encoder in encoders.items():
+            if encoder.has_template:
+                self.progress.message(
+                    f"{name}: a turn ends with {encoder.end_of_turn}, which is learned and stops generation"
+                )
+            for note in encoder.notes:
+                self.progress.message(f"{name}: {note}")
+        build_datasets(self.study, self.folder, encoders, self.progress)
 
     def train(self, after_window: Callable[[PackTrainer], None] | None) -> None:
         from octavo.training.stage import train

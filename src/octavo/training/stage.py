@@ -94,7 +94,7 @@ def _train_pack(
     model = BaseModel(load_model(source, dtype).to(device))
     tasks = [make_task(run, *rows[run.id], model.model) for run in runs]
     parameters = {task.run.id: trainable_parameters(task, model) for task in tasks}
-    for note in model.notes:
+    for note in [*model.notes, *_wide_ranks(tasks, model)]:
         progress.message(note)
     _tell_parameters(parameters, progress)
     plan = _plan(study, base, tasks, model, limit, folder, progress)
@@ -169,6 +169,20 @@ def trainable_parameters(task: Task, model: BaseModel) -> int:
     """Exact count of a run's trainable numbers."""
     layers = [(n, *features_of(model.model.get_submodule(n))) for n in task.adapter.targets]
     return count_parameters(layers, task.adapter.rank)
+
+
+def _wide_ranks(tasks: Sequence[Task], model: BaseModel) -> list[str]:
+    """What to say of ranks above the smaller side of a layer: they add parameters and no freedom."""
+    notes: dict[tuple[int, str], str] = {}
+    for task in tasks:
+        for name in task.adapter.targets:
+            smaller, kind = min(features_of(model.model.get_submodule(name))), name.rsplit(".", 1)[-1]
+            if task.adapter.rank > smaller:
+                notes[task.adapter.rank, kind] = (
+                    f"train.lora.rank {task.adapter.rank} is above the {smaller} features of {kind}: a rank of "
+                    f"{smaller} can express the same"
+                )
+    return list(notes.values())
 
 
 def _tell_parameters(parameters: dict[str, int], progress: Progress) -> None:
