@@ -110,9 +110,8 @@ def _train_pack(
     try:
         stopped = _loop(trainer, checkpoints, trainer_recorder)
     except Exception as error:
-        with contextlib.suppress(
-            Exception
-        ):  # the disk may be what failed; the first error is the one to tell
+        # the disk may be what failed; the first error is the one to tell
+        with contextlib.suppress(Exception):
             for state in trainer.states:
                 if state is not None and not state.quarantined:
                     trainer_recorder.failed(state.run, error)
