@@ -62,7 +62,7 @@ def test_steps_beyond_an_epoch_go_on_into_the_next():
     assert (longer.steps_per_epoch, longer.total_steps) == (3, 7)
     epochs = [[flat(longer.batches(s)) for s in range(e * 3, e * 3 + 3)] for e in range(2)]
     for epoch in epochs:
-        assert sorted(sum(epoch, [])) == list(range(10))
+        assert sorted(i for step in epoch for i in step) == list(range(10))
     assert epochs[0] != epochs[1]
     assert longer.batches(6) == [longer.order(2)[:2], longer.order(2)[2:4]]
     assert longer.batches(6) == feed(10, epochs=3).batches(6)

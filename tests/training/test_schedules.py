@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 import transformers.optimization as theirs
@@ -97,5 +99,5 @@ def test_every_factor_is_between_zero_and_one_and_never_rises_after_the_warm_up(
     found = ours(total, kind=kind, decay=decay, warmup_steps=warmup, decay_steps=decay_steps, floor=floor)
     assert all(0 <= f <= 1 + 1e-12 for f in found)
     after = found[warmup:]
-    assert all(b <= a + 1e-12 for a, b in zip(after, after[1:], strict=False))
+    assert all(b <= a + 1e-12 for a, b in itertools.pairwise(after))
     assert all(f >= floor - 1e-12 for f in after)
