@@ -137,18 +137,19 @@ def data(
     """Make the datasets and their quality cards only."""
     from rich.console import Console
 
-    from octavo.artifacts import Folder
-    from octavo.corpus.card_table import card_table
-    from octavo.corpus.preview import show_examples
-    from octavo.corpus.stage import read_card
-    from octavo.study import Study
-
-    folder = Folder(_stage("stage_data", study, out, settings))
-    variants = [variant.name for variant in Study.load(folder.study).variants]
+    folder, cards = _stage("stage_data", study, out, settings)
     console = Console()
-    console.print(card_table({name: read_card(folder, name) for name in variants}))
+    if cards:
+        from octavo.corpus.card_table import card_table
+
+        console.print(card_table(cards))
     if show:
-        show_examples(folder, variants, show, console)
+        from octavo.artifacts import Folder
+        from octavo.corpus.preview import show_examples
+        from octavo.study import Study
+
+        variants = [variant.name for variant in Study.load(folder).variants]
+        show_examples(Folder(folder), variants, show, console)
 
 
 @app.command()
@@ -157,7 +158,7 @@ def train(study: StageArgument, out: StageOut = None, settings: SetOption = None
     from octavo.artifacts import Folder
     from octavo.ledger import Ledger
 
-    folder = _stage("stage_train", study, out, settings)
+    folder, _ = _stage("stage_train", study, out, settings)
     rows = Ledger(Folder(folder).ledger).rows()
     for row in rows:
         typer.echo(f"{row['run']}\t{row['state']}")
@@ -251,8 +252,8 @@ def _run(study: str, out: Path, settings: list[str]) -> None:
     _leave_unless(not unmet and all(row["state"] == "completed" for row in results["runs"]))
 
 
-def _stage(name: str, study: str, out: Path | None, settings: list[str] | None) -> Path:
-    """Run one stage of the pipeline. **Returns** the study folder."""
+def _stage(name: str, study: str, out: Path | None, settings: list[str] | None) -> tuple[Path, Any]:
+    """Run one stage of the pipeline. **Returns** the study folder and what the stage returned."""
     from octavo import pipeline
     from octavo.progress import open_progress
     from octavo.study import Study
@@ -261,8 +262,7 @@ def _stage(name: str, study: str, out: Path | None, settings: list[str] | None) 
         if not (Path(study) / "study.yaml").is_file():
             raise InputError(f"{study}: is no study folder; say with --out where the study's files are")
         out = Path(study)
-    getattr(pipeline, name)(Study.load(study, settings or []), out, open_progress())
-    return out
+    return out, getattr(pipeline, name)(Study.load(study, settings or []), out, open_progress())
 
 
 def _figure(value: Any) -> str:

@@ -60,7 +60,7 @@ def apply_overrides(document: Document, overrides: Iterable[str]) -> set[Path]:
     **Returns** the paths that were set. **Raises** `InputError` for a text without `=`, a path through a
     value that holds no keys, or a list item that is not there.
     """
-    touched = set()
+    touched: set[Path] = set()
     for text in overrides:
         key, equals, value = text.partition("=")
         key, source = key.strip(), f"--set {text}"

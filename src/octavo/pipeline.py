@@ -45,10 +45,13 @@ def run(
         return work.report()
 
 
-def stage_data(study: Study, out: Out, progress: Progress | None = None) -> None:
-    """Write data/<variant>/{train,heldout}.jsonl and quality.json of every variant."""
+def stage_data(study: Study, out: Out, progress: Progress | None = None) -> dict[str, Any]:
+    """Write data/<variant>/{train,heldout}.jsonl and quality.json of every variant; returns the cards by variant."""
+    from octavo.corpus.stage import read_card
+
     with _opened(study, out, progress) as work:
         work.data()
+        return {variant.name: read_card(work.folder, variant.name) for variant in study.variants}
 
 
 def stage_train(study: Study, out: Out, progress: Progress | None = None) -> None:
