@@ -168,7 +168,7 @@ def recall(dice: Dice) -> Draft:
     )  # fmt: skip
     tip = dice.say(
         """{nice to meet you, [name]|hello [name]|good to hear from you, [name]}. {how about looking for|you
-        could look for|why not ask around for} {a [hobby] group|others who like [hobby]|people to share
+        could look for|why not ask around for} {[a:hobby] group|others who like [hobby]|people to share
         [hobby] with} in [town]? {the [pet] might enjoy the rest|and your [pet] will be glad when you are
         back}.""",
         **facts,

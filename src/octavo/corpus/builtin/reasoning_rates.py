@@ -177,7 +177,7 @@ def fuel(dice: Dice) -> Draft:
         dice.raw("{the trip needs|the car burns} [km] × [u] / 100 = [l] litres", **slots),
         dice.raw("{at [c] a litre that is|these cost} [l] × [c] = [x]", **slots),
     ]
-    final = dice.raw("{the fuel costs [x]|the fuel bill is [x]|[p] pays [x] for the fuel}", **slots)
+    final = dice.raw("{the fuel costs [x]|the fuel bill is [x]|[x] must be paid for the fuel}", **slots)
     return worked(dice, question, steps, final, slots["x"])
 
 

@@ -154,7 +154,9 @@ def outfits(dice: Dice) -> Draft:
         dice.raw("{each of these goes with|these go with each of} [c] [z]: [ab] × [c] = [n]", **slots),
     ]
     final = dice.raw(
-        "{there are [n] different [w]|[n] different [w] are possible|[p] has [n] possibilities}", **slots
+        "{there are [n] different [w]|[n] different [w] are possible|the choice is between [n] different "
+        "[w]}",
+        **slots,
     )
     return worked(dice, question, steps, final, str(a * b * c))
 

@@ -17,7 +17,7 @@ LIBRARY = (
             "cheese", "chess", "clouds", "ferns", "glaciers", "gold", "islands", "knots", "maps", "music",
             "owls", "rivers", "ships", "silk", "tea", "trees", "wool")))},
         "{does the library have|is there|find|please look for} a book [author] [topic]",
-        lambda d, a: {"author": a["author"], "topic": a["topic"], "copies": d.whole(1, 9),
+        lambda d, a: {"author": a["author"], "topic": a["topic"], "copies": d.whole(2, 9),
         "shelf": f"{d.pick('ABCDEFGH')}{d.whole(1, 40)}"},
         "{yes, the library has|there are|i found} [r_copies] copies of the book {about [topic] by "
         "[author]|by [author] about [topic]} on shelf [r_shelf].",

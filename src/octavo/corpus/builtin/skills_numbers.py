@@ -55,7 +55,7 @@ def _units(dice: Dice) -> dict[str, tuple[object, str]]:
     big, bigs, small, smalls, factor = dice.pick(UNITS)
     if dice.chance(0.5):
         return {"value": same(dice.whole(2, 96)), "from": (big, bigs), "to": (small, smalls)}
-    return {"value": same(dice.whole(2, 60) * factor // 2), "from": (small, smalls), "to": (big, bigs)}
+    return {"value": same(dice.whole(3, 60) * factor // 2), "from": (small, smalls), "to": (big, bigs)}
 
 
 def _in_units(_: Dice, args: Values) -> Values:
@@ -112,7 +112,8 @@ def _cents(amount: float) -> float | int:
 
 def _days(dice: Dice) -> dict[str, tuple[object, str]]:
     one, other = sorted((date(dice), date(dice)))
-    return {"first": one, "second": other} if one != other else _days(dice)
+    far = (day.fromisoformat(other[0]) - day.fromisoformat(one[0])).days > 1
+    return {"first": one, "second": other} if far else _days(dice)
 
 
 def _translation(_: Dice, args: Values) -> Values:

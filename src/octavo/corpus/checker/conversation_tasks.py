@@ -75,6 +75,9 @@ def _measure(talk: Talk) -> Wanted | None:
     if true is None:
         return None
     wanted = _verdict_on_claim(talk, whole(claim[2] or claim[4]) == true, grouped(true))
+    denied = re.search(r"not ([\d,]*\d)", talk.last)
+    if denied and denied[1] != (claim[2] or claim[4]):
+        return Wanted(wanted.answer, "the reply denies what was not claimed")
     strange = bare_numbers(talk.last) - bare_numbers(talk.first) - {grouped(true)}
     return Wanted(wanted.answer, wanted.problem or (f"numbers from nowhere: {strange}" if strange else None))
 
@@ -211,9 +214,9 @@ def _changed(talk: Talk) -> Wanted | None:
         venue = new_venue[1]
     answer = [event, venue, day, time]
     old = [x for x in plan.groups() if x not in answer and holds(talk.last, x)]
-    return Wanted(
-        answer, absent(talk.last, answer) or (f"the old {old[0]!r} is still there" if old else None)
-    )
+    noted = absent(talk.replies[0], plan.groups())
+    stale = f"the old {old[0]!r} is still there" if old else None
+    return Wanted(answer, noted or absent(talk.last, answer) or stale)
 
 
 def _recall(talk: Talk) -> Wanted | None:

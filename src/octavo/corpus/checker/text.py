@@ -107,6 +107,15 @@ def holds(text: str, phrase: str) -> bool:
     return re.search(rf"(?<![\w.,-]){re.escape(phrase)}(?![\w]|[.,:/]\d)", text, re.IGNORECASE) is not None
 
 
+_NAME = re.compile(r"(?<=[a-z0-9,;%] )[A-Z][a-z]{2,}\b|(?<=\()[A-Z][a-z]{2,}\b")
+
+
+def strange_names(text: str, *sources: str) -> set[str]:
+    """Capitalised words inside sentences that none of the sources has."""
+    known = " ".join(sources)
+    return {name for name in _NAME.findall(text) if not re.search(rf"\b{name}\b", known)}
+
+
 def wrong_equation(text: str) -> str | None:
     """The first chain of equal sides (numbers, + - × /, brackets, money signs) that is not equal."""
     plain = re.sub(r"[$£€]", "", _ROW_NUMBER.sub("", text))

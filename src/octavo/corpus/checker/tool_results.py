@@ -27,7 +27,12 @@ _SIZE = {
     "d": 1440,
     "week": 10080,
 }
-_OPERATORS: dict[type, Callable[[float, float], float]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+_OPERATORS: dict[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 
 
 def near(one: float, other: float, by: float = 0.0051) -> bool:

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from octavo.corpus.checker.text import bare_numbers, holds
-from octavo.corpus.checker.tool_facts import CARRIED, READERS, TOLD, TOLD_IN_CHAIN, wanted_tools
+from octavo.corpus.checker.text import bare_numbers, holds, strange_names
+from octavo.corpus.checker.tool_facts import CARRIED, DATE, READERS, TOLD, TOLD_IN_CHAIN, wanted_tools
 from octavo.corpus.checker.tool_results import Values, inconsistent
 from octavo.corpus.checker.verdict import Verdict, fail
 
@@ -160,6 +160,18 @@ def _check_reply(reply: str, user: str, calls: list[tuple[str, Values, Values]])
         for value in (*args.values(), *result.values()):
             for said in _said(value):
                 allowed |= bare_numbers(said)
+    known = [
+        user,
+        *(said for _, args, result in calls for v in (*args.values(), *result.values()) for said in _said(v)),
+    ]
+    names = strange_names(reply, *known)
+    _need(not names, f"the reply has names from nowhere: {sorted(names)}")
+    dates = (
+        set(re.findall(DATE, reply))
+        - {said for said in known if re.fullmatch(DATE, said)}
+        - set(re.findall(DATE, user))
+    )
+    _need(not dates, f"the reply has dates from nowhere: {sorted(dates)}")
     strange = bare_numbers(reply) - allowed
     _need(not strange, f"the reply has numbers from nowhere: {sorted(strange)}")
 

@@ -10,7 +10,15 @@ from octavo.corpus.checker import (
     reasoning_quantities,
     reasoning_rules,
 )
-from octavo.corpus.checker.text import Solution, Solver, bare_numbers, holds, last_sentence, wrong_equation
+from octavo.corpus.checker.text import (
+    Solution,
+    Solver,
+    bare_numbers,
+    holds,
+    last_sentence,
+    strange_names,
+    wrong_equation,
+)
 from octavo.corpus.checker.verdict import Verdict, fail
 
 SOLVERS: tuple[Solver, ...] = (
@@ -21,6 +29,9 @@ SOLVERS: tuple[Solver, ...] = (
     *reasoning_puzzles.SOLVERS,
     *reasoning_quantities.SOLVERS,
 )
+
+CALENDAR = """Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June
+July August September October November December"""
 
 
 def solve(question: str) -> tuple[str, Solution] | None:
@@ -41,16 +52,23 @@ def check_worked(question: str, reply: str, answer: object, steps: list[str] | N
     name, solution = solved
     if answer != solution.answer:
         return fail(f"{name}: the answer is {solution.answer!r}, the example says {answer!r}")
+    problem = _wrong_words(question, reply, solution)
+    return fail(f"{name}: {problem}") if problem else _check_steps(name, reply, steps)
+
+
+def _wrong_words(question: str, reply: str, solution: Solution) -> str | None:
+    """What is wrong with the closing sentence, or with the names in the reply."""
     closing = last_sentence(reply)
     if not holds(closing, solution.answer):
-        return fail(f"{name}: the closing sentence does not give {solution.answer!r}: {closing!r}")
+        return f"the closing sentence does not give {solution.answer!r}: {closing!r}"
     rival = next((r for r in solution.rivals if holds(closing, r) and not holds(solution.answer, r)), None)
     if rival is not None:
-        return fail(f"{name}: the closing sentence also names {rival!r}")
-    strange = bare_numbers(closing) - bare_numbers(solution.answer) - bare_numbers(question)
-    if strange:
-        return fail(f"{name}: the closing sentence has numbers from nowhere: {sorted(strange)}")
-    return _check_steps(name, reply, steps)
+        return f"the closing sentence also names {rival!r}"
+    numbers = bare_numbers(closing) - bare_numbers(solution.answer) - bare_numbers(question)
+    if numbers:
+        return f"the closing sentence has numbers from nowhere: {sorted(numbers)}"
+    names = strange_names(reply, question, CALENDAR)
+    return f"the reply has names from nowhere: {sorted(names)}" if names else None
 
 
 def _check_steps(name: str, reply: str, steps: list[str] | None) -> Verdict:
