@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save
 
 from octavo import pipeline
 from octavo.artifacts import Folder, read_jsonl
@@ -268,3 +270,25 @@ def test_a_study_runs_from_python(study: Study, done: Folder, tmp_path: Path):
     results = Study.load(study.directory / "study.yaml").run(out=tmp_path)
     assert adapter_hashes(tmp_path) == adapter_hashes(done.out)
     assert results["matrix"] == read_strict(done.results)["matrix"]
+
+
+def test_scores_are_kept_until_something_they_follow_from_changes(study: Study, done: Folder, tmp_path: Path):
+    copy = Folder(tmp_path / "copy")
+    shutil.copytree(done.out, copy.out)
+    before = copy.evaluation("heldout").stat().st_mtime_ns
+    notes = Notes()
+    pipeline.stage_evaluate(study, copy.out, notes)
+    assert copy.evaluation("heldout").stat().st_mtime_ns == before
+    assert any("kept" in text for text in notes.messages)
+    run = study.expand()[0].id
+    weights = copy.adapter(run) / "adapter_model.safetensors"
+    weights.write_bytes(save({name: t * 2 for name, t in load_file(weights).items()}))
+    pipeline.stage_evaluate(study, copy.out)
+    old = {
+        line["item"]: line["score"] for line in read_jsonl(done.evaluation("heldout")) if line["run"] == run
+    }
+    new = {
+        line["item"]: line["score"] for line in read_jsonl(copy.evaluation("heldout")) if line["run"] == run
+    }
+    assert old.keys() == new.keys()
+    assert all(old[item] != new[item] for item in old)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from octavo.artifacts import Folder, json_safe, write_text_atomic
+from octavo import __version__
+from octavo.artifacts import Folder, json_safe, write_json_atomic, write_text_atomic
 from octavo.corpus.example import load_examples
 from octavo.errors import InputError
 from octavo.evaluation import generations, heldout
 from octavo.evaluation.contestants import Contestants
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
+from octavo.lanes.peft_io import WEIGHTS
 from octavo.ledger import Ledger
 from octavo.models.load import load_model
 from octavo.models.resolve import BaseSource
@@ -21,6 +25,9 @@ from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.device import pick_device, pick_dtype
 from octavo.training.stage import ENDED, read_plans
+
+# below this many scores an evaluation is over before anybody wonders
+_MANY = 500
 
 
 def control_of(study: Study) -> str | None:
@@ -48,6 +55,10 @@ def evaluate(
             f"{folder.out}: {len(open_runs)} of {len(runs)} runs have not been trained to their end, first "
             f"'{open_runs[0]}' ({states[open_runs[0]]}); run `octavo train` first"
         )
+    made_from = _fingerprint(study, folder, [run for run in runs if states[run.id] == "completed"])
+    if _is_current(folder, made_from):
+        progress.message("evaluation: adapters, held-out data and settings are those of last time; kept")
+        return
     lines: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
     for base in study.bases:
         chosen = [run for run in runs if run.base == base.name]
@@ -60,6 +71,27 @@ def evaluate(
     for suite, rows in lines.items():
         text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in rows)
         write_text_atomic(folder.evaluation(suite), text)
+    write_json_atomic(_stamp(folder), {"made_from": made_from})
+
+
+def _stamp(folder: Folder) -> Path:
+    return folder.evaluation(heldout.NAME).with_name("made_from.json")
+
+
+def _is_current(folder: Folder, made_from: str) -> bool:
+    files = [folder.evaluation(heldout.NAME), folder.evaluation(generations.NAME), _stamp(folder)]
+    return all(f.exists() for f in files) and json.loads(files[-1].read_text())["made_from"] == made_from
+
+
+def _fingerprint(study: Study, folder: Folder, done: Sequence[Run]) -> str:
+    """SHA-256 of all that the lines follow from: suites, settings, adapters and held-out data."""
+    digest = hashlib.sha256(f"{__version__} {heldout.VERSION} {generations.VERSION}".encode())
+    digest.update(json.dumps(study.resolved(), sort_keys=True).encode())
+    for run in done:
+        digest.update(run.id.encode() + (folder.adapter(run.id) / WEIGHTS).read_bytes())
+    for variant in study.variants:
+        digest.update((folder.data(variant.name) / "heldout.jsonl").read_bytes())
+    return digest.hexdigest()
 
 
 def _evaluate_base(
@@ -79,7 +111,7 @@ def _evaluate_base(
     budget = int(read_plans(folder)[base.name]["micro_step_tokens"])
     try:
         pairs = _assign(study, runs, done, folder, encoder, contestants.base_key)
-        rows = list(heldout.score_items(contestants, pairs, budget))
+        rows = list(heldout.score_items(contestants, pairs, budget, _tenths(len(pairs), progress)))
         said: list[dict[str, Any]] = []
         if study.evaluate.generations:
             control = control_of(study) or runs[0].variant
@@ -89,6 +121,19 @@ def _evaluate_base(
     finally:
         contestants.close()
     return {heldout.NAME: rows, generations.NAME: said}
+
+
+def _tenths(total: int, progress: Progress) -> Callable[[int], None]:
+    """Tell at every tenth of a long evaluation how many of the `total` answers are there."""
+    told = 0
+
+    def tell(done: int) -> None:
+        nonlocal told
+        if total >= _MANY and done * 10 // total > told:
+            told = done * 10 // total
+            progress.message(f"evaluation: {done} of {total} held-out scores")
+
+    return tell
 
 
 def _assign(
