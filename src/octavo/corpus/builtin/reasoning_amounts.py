@@ -108,7 +108,7 @@ def average(dice: Dice) -> Draft:
     values = dice.shuffled([*values, last])
     what = dice.pick(ACTIVITIES)
     question = dice.raw(
-        """{[p] {trains|practises} [a] {[n] times|on [n] days} and {notes down|writes down} the minutes:
+        """{[p] practises [a] {[n] times|on [n] days} and {notes down|writes down} the minutes:
         [v]|in [n] rounds of [a], [p] {scores|gets} [v] points|the [a] club had [v] visitors on [n]
         evenings}. {what is the {average|mean}|how much is that on average|what {average|mean} does that
         give}?""",

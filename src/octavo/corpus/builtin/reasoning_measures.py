@@ -169,8 +169,8 @@ def tiles(dice: Dice) -> Draft:
     }
     question = dice.raw(
         """{the floor of [p]'s [o] is [a] m by [b] m|[p] tiles {a|the} [o] of [a] m by [b] m}. {the square
-        tiles {measure|are} [s] cm on {a|each} side|each tile is a square of [s] cm} and {come in packs of
-        [k]|a pack holds [k] of them}. {how many packs {does [p] need|are needed|must be bought}}?""",
+        tiles {measure|are} [s] cm on {a|each} side and come in packs of [k]|each tile is a square of [s] cm,
+        and a pack holds [k] of them}. {how many packs {does [p] need|are needed|must be bought}}?""",
         **slots,
     )
     steps = [
