@@ -43,14 +43,13 @@ def head_loss(
             if weight_N is not None:
                 hidden.requires_grad_(True)
             logits = head(hidden)
-        scores = logits.detach().float()
-        log_z = torch.logsumexp(scores, dim=-1)
-        picked = scores.gather(1, target_N[part, None]).squeeze(1)
-        losses.append(log_z - picked)
+        # one fused pass for the logarithm; its exponential, less one at the target, is the gradient
+        log_p = torch.log_softmax(logits.detach(), dim=-1, dtype=torch.float32)
+        losses.append(-log_p.gather(1, target_N[part, None]).squeeze(1))
         if weight_N is None:
             continue
-        share = torch.exp(scores - log_z[:, None])
-        share.scatter_add_(1, target_N[part, None], share.new_full((len(scores), 1), -1.0))
+        share = log_p.exp_()
+        share.scatter_add_(1, target_N[part, None], share.new_full((len(share), 1), -1.0))
         share.mul_(weight_N[part, None])
         (grad,) = torch.autograd.grad(logits, hidden, share.to(logits.dtype))
         grads.append(grad)

@@ -37,7 +37,8 @@ def split_micro_steps(chunks: Sequence[Sequence[Sequence[Sample]]], token_budget
 
     Arguments:
         chunks: for each lane the batches of its window, each a list of samples. Batch j of every lane comes before
-            batch j + 1 of any, so that lanes travel together; the order within a lane is kept.
+            batch j + 1 of any, so that lanes travel together; the order within a lane is kept. Batches share a
+            micro-step as long as they fit: the fewer and larger the products of a lane, the less they cost.
         token_budget: tokens of a micro-step. A batch that is larger is cut into samples; one sample that is larger
             goes alone.
 
@@ -61,10 +62,7 @@ def split_micro_steps(chunks: Sequence[Sequence[Sequence[Sample]]], token_budget
                     open_step, used = [], 0
                 open_step.extend(part)
                 used += size
-        if open_step:
-            steps.append(open_step)
-            open_step, used = [], 0
-    return steps
+    return [*steps, open_step] if open_step else steps
 
 
 class LaneEngine:
