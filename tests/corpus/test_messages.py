@@ -22,7 +22,7 @@ def calling(content=None, arguments=ARGUMENTS):
     return {"role": "assistant", "content": content, "tool_calls": [call(arguments)]}
 
 
-def refused(messages, says):
+def assert_refused(messages, says):
     with pytest.raises(InputError, match=r"f\.jsonl:7") as error:
         canonical_messages(messages, "f.jsonl:7")
     assert says in str(error.value), str(error.value)
@@ -61,7 +61,7 @@ def test_contents_that_cannot_be_meant(role, content, says):
         if role == "user"
         else [other, {"role": role, "content": content}]
     )
-    refused(turns, says)
+    assert_refused(turns, says)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_contents_that_cannot_be_meant(role, content, says):
     ],
 )
 def test_lists_that_cannot_be_meant(messages, says):
-    refused(messages, says)
+    assert_refused(messages, says)
 
 
 @pytest.mark.parametrize(
     "role", ["tool<|im_end|>", "Assistant", "human", "", None, 3, ["user"], "developer", "user "]
 )
 def test_roles_that_there_are_not(role):
-    refused([{"role": role, "content": "a"}, SAY], "role")
+    assert_refused([{"role": role, "content": "a"}, SAY], "role")
 
 
 def test_control_words_in_a_content_are_text():
@@ -139,7 +139,7 @@ def test_a_call_alone_is_enough_and_its_numbers_stay():
     "arguments", ["{broken}", "", "[1]", "null", "3", '{"a": NaN}', '{"a": 1} x', None, 4, ["a"]]
 )
 def test_arguments_that_are_no_object(arguments):
-    refused([ASK, calling("", arguments), RESULT, SAY], "`arguments`")
+    assert_refused([ASK, calling("", arguments), RESULT, SAY], "`arguments`")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_arguments_that_are_no_object(arguments):
     ],
 )
 def test_results_without_a_call(messages):
-    refused(messages, "result of a tool call")
+    assert_refused(messages, "result of a tool call")
 
 
 def test_results_of_several_calls_in_any_order():
@@ -173,17 +173,17 @@ def test_calls_without_ids_are_answered_in_order():
 
 @pytest.mark.parametrize("calls", [{}, "x", [3], [{"function": {}}], [{"function": {"name": ""}}], [{}]])
 def test_calls_of_the_wrong_shape(calls):
-    refused([ASK, {"role": "assistant", "content": "", "tool_calls": calls}], "tool")
+    assert_refused([ASK, {"role": "assistant", "content": "", "tool_calls": calls}], "tool")
 
 
 def test_calls_by_others_and_old_forms():
-    refused([ASK | {"tool_calls": [call()]}, SAY], "only the assistant")
-    refused([ASK, SAY | {"function_call": {"name": "a"}}], "old form")
+    assert_refused([ASK | {"tool_calls": [call()]}, SAY], "only the assistant")
+    assert_refused([ASK, SAY | {"function_call": {"name": "a"}}], "old form")
 
 
 def test_an_assistant_turn_that_says_and_does_nothing():
-    refused([ASK, {"role": "assistant", "content": None}], "no content")
-    refused([ASK, {"role": "assistant", "content": "", "tool_calls": []}], "empty")
+    assert_refused([ASK, {"role": "assistant", "content": None}], "no content")
+    assert_refused([ASK, {"role": "assistant", "content": "", "tool_calls": []}], "empty")
 
 
 def test_two_assistant_turns_in_a_row_and_an_empty_system_turn():

@@ -164,7 +164,10 @@ def test_no_statement_about_recipes_from_one_seed(html: str) -> None:
     "text", [{}, {"runs": [], "criteria": None, "study": "name"}, {"runs": [{"id": "a-s0"}]}]
 )
 def test_bare_results_still_give_a_page(text: dict) -> None:
-    Page(render(text))
+    page = render(text)
+    Page(page)
+    assert page.rstrip().endswith("</html>")
+    assert all(run["id"] in page for run in text.get("runs", []))
 
 
 def test_values_that_are_really_nan_in_the_file(results: dict) -> None:
