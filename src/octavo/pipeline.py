@@ -54,10 +54,15 @@ def stage_data(study: Study, out: Out, progress: Progress | None = None) -> dict
         return {variant.name: read_card(work.folder, variant.name) for variant in study.variants}
 
 
-def stage_train(study: Study, out: Out, progress: Progress | None = None) -> None:
+def stage_train(
+    study: Study,
+    out: Out,
+    progress: Progress | None = None,
+    after_window: Callable[[PackTrainer], None] | None = None,
+) -> None:
     """Train all runs that have not ended; needs the data stage."""
     with _opened(study, out, progress) as work:
-        work.train(None)
+        work.train(after_window)
 
 
 def stage_evaluate(study: Study, out: Out, progress: Progress | None = None) -> None:

@@ -7,9 +7,9 @@ import torch
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig, MistralConfig, Qwen3Config
 
 from octavo.errors import InputError
-from octavo.lanes.attention import attend, visible
+from octavo.lanes.attention import attend, pack_attention, visible
 from octavo.lanes.base import BaseModel
-from octavo.lanes.pack import Sample, build_pack
+from octavo.lanes.pack import Sample, build_pack, use_pack
 from tests.lanes.tiny import VOCABULARY
 
 SMALL = {
@@ -87,7 +87,10 @@ def test_the_window_counts_the_query_itself():
 
 
 def test_bfloat16_on_a_cpu_is_computed_in_float32_and_given_back_as_it_came():
-    q, k, v = (torch.randn(1, 2, 5, 4, dtype=torch.bfloat16) for _ in range(3))
-    found = attend(q, k, v, None)
+    q, k, v = (torch.randn(1, 2, 9, 4).bfloat16() for _ in range(3))
+    pack = build_pack([Sample(0, [1] * n, [True] * n) for n in (4, 5)], "cpu")
+    with use_pack(pack):
+        found, _ = pack_attention(torch.nn.Identity(), q, k, v, None)
     assert found.dtype == torch.bfloat16
-    torch.testing.assert_close(found, attend(q.float(), k.float(), v.float(), None).bfloat16())
+    wanted = attend(q[:, :, 4:].float(), k[:, :, 4:].float(), v[:, :, 4:].float(), None)
+    torch.testing.assert_close(found[0, 4:], wanted.transpose(1, 2)[0].bfloat16(), rtol=0, atol=0)

@@ -46,6 +46,10 @@ def pack_attention(
     if sliding_window is not None:
         pack.windows.add(sliding_window)
     lengths = pack.lengths
+    dtype = query.dtype
+    if query.device.type == "cpu" and dtype == torch.bfloat16:
+        # float32 for all sequences at once: the backward pass of the bfloat16 kernel is two to five times slower here
+        query, key, value = query.float(), key.float(), value.float()
     queries, keys, values = (t.split(lengths, dim=2) for t in (query, key, value))
     outputs = []
     for number, q in enumerate(queries):
@@ -54,7 +58,7 @@ def pack_attention(
             k, v = pack.cache.extend(module, number, k, v)
         out = attend(q, k, v, scaling, sliding_window, softcap, s_aux)
         outputs.append(out.transpose(1, 2))
-    return torch.cat(outputs, dim=1), None
+    return torch.cat(outputs, dim=1).to(dtype), None
 
 
 def attend(
@@ -66,25 +70,17 @@ def attend(
     softcap: float | None = None,
     sinks_H: Tensor | None = None,
 ) -> Tensor:
-    """Causal attention of one sequence: q [1, H, L, D] over k, v [1, H_kv, M, D], M >= L, the last L its own.
-
-    bfloat16 on a CPU is computed in float32: the backward pass of its kernel there is two to five times slower.
-    """
-    dtype = q.dtype
-    if q.device.type == "cpu" and dtype == torch.bfloat16:
-        q, k, v = q.float(), k.float(), v.float()
+    """Causal attention of one sequence: q [1, H, L, D] over k, v [1, H_kv, M, D], M >= L, the last L its own."""
     new, seen = q.shape[2], k.shape[2]
     if softcap is not None or sinks_H is not None:
-        return _attend_by_hand(q, k, v, scaling, window, softcap, sinks_H).to(dtype)
+        return _attend_by_hand(q, k, v, scaling, window, softcap, sinks_H)
     banded = window is not None and seen > window
     if new == 1 and not banded:
-        out = F.scaled_dot_product_attention(q, k, v, scale=scaling, enable_gqa=True)
-    elif new == seen and not banded:
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scaling, enable_gqa=True)
-    else:
-        mask = visible(new, seen, window, q.device)
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling, enable_gqa=True)
-    return out.to(dtype)
+        return F.scaled_dot_product_attention(q, k, v, scale=scaling, enable_gqa=True)
+    if new == seen and not banded:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scaling, enable_gqa=True)
+    mask = visible(new, seen, window, q.device)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling, enable_gqa=True)
 
 
 def visible(new: int, seen: int, window: int | None, device: torch.device) -> Tensor:

@@ -51,18 +51,22 @@ class BaseModel:
         self.notes: list[str] = []
         self.packed = True
         self._windows: set[int] = set()
-        own = self.config._attn_implementation
+        self._own_attention = self.config._attn_implementation
         expected = self._plain_logits() if check else None
         reason = self._take_over(expected)
         if reason is not None:
             self.packed = False
-            self.model.set_attn_implementation(own)
+            self.model.set_attn_implementation(self._own_attention)
             self.notes.append(f"{type(model).__name__}: {reason}; its sequences are read one at a time")
             if expected is not None and not self._gap(expected) <= TOLERANCE.get(self.dtype, 1e-2):
                 raise InputError(
                     f"{type(model).__name__}: the logits of its hidden states through its output head are not those "
                     "of the model; it changes them in a way that is not known here. Choose another base."
                 )
+
+    def close(self) -> None:
+        """Give the model its own attention back."""
+        self.model.set_attn_implementation(self._own_attention)
 
     def hidden(self, pack: Pack) -> Tensor:
         """Last hidden states of a pack, [T, width]; gradients flow to the installed adapters."""

@@ -56,7 +56,6 @@ class Kept:
 
 def train_lanes(model: Any, tasks: Sequence[Task], lanes: int, tokens: int) -> Kept:
     """Train tasks in a bank of `lanes` with micro-steps of at most `tokens`; the model is left as it was."""
-    own_attention = model.config._attn_implementation
     base = BaseModel(model, check=False)
     kept = Kept({}, {})
     trainer = PackTrainer(base, tasks, lanes, tokens, kept)
@@ -66,7 +65,7 @@ def train_lanes(model: Any, tasks: Sequence[Task], lanes: int, tokens: int) -> K
             trainer.step()
     finally:
         trainer.close()
-        model.set_attn_implementation(own_attention)
+        base.close()
     return kept
 
 
