@@ -293,6 +293,7 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
         ("lanes: {executor: replicas}", "lanes.executor"),
         ("lanes: {max_parallel: 2}", "lanes.max_parallel"),
         ("lanes: {stagger_seconds: 5}", "lanes.stagger_seconds"),
+        ("lanes: {allow_shorter: true}", "lanes.allow_shorter"),
         ("train: {method: full}", "train.method"),
         ("train: {mask_symbols: true}", "train.mask_symbols"),
         ("bases: [{objective: masked_diffusion}]", "bases[0].objective"),

@@ -37,6 +37,7 @@ UNBUILT: dict[str, Any] = {
     "lanes.executor": ("replicas",),
     "lanes.max_parallel": ANYTHING,
     "lanes.stagger_seconds": ANYTHING,
+    "lanes.allow_shorter": (True,),
     "vitals": ANYTHING,
     "evaluate.suites[]": AllBut(("heldout",)),
     "evaluate.comparisons": ANYTHING,
