@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from octavo.errors import InputError
 from octavo.lanes.dropout import hash_key, keep_mask
 from octavo.lanes.linear import LaneDelta, LaneLinear, Site, Slot
 from octavo.lanes.pack import Sample, build_pack, use_pack
@@ -131,6 +132,20 @@ def test_outside_of_a_pack_the_layer_is_the_base_layer():
     assert torch.equal(wrapped(x), layer(x))
     assert wrapped.in_features == 6
     assert wrapped.weight is layer.weight
+
+
+@pytest.mark.parametrize("rows", [1, 5, 20])
+def test_a_layer_that_is_given_other_rows_than_the_packs_is_refused(rows: int):
+    """An expert behind a router: cut by lanes, its rows would go to the wrong adapters."""
+    wrapped, pack = LaneLinear(nn.Linear(6, 5).double(), make_site()), make_pack()
+    x = torch.randn(rows, 6, dtype=torch.float64)
+    with (
+        use_pack(pack),
+        pytest.raises(InputError, match=rf"layer is given {rows} rows where the pack has 11"),
+    ):
+        wrapped(x)
+    with use_pack(pack):
+        assert wrapped(x.new_zeros(1, 11, 6)).shape == (1, 11, 5)
 
 
 def test_an_empty_lane_sees_the_base_and_nan_stays_in_its_lane():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from torch import nn
+from transformers.pytorch_utils import Conv1D
 
 from octavo.errors import InputError
 from octavo.lanes.adapters import count_parameters
@@ -42,3 +45,13 @@ def test_the_count_is_the_published_one():
     assert count_parameters(layers, 8) == 2_442_240
     assert count_parameters([layer for layer in layers if layer[0][0] in "qkvo"], 8) == 921_600
     assert features_of(MODEL.model.layers[0].mlp.down_proj) == (48, 32)
+
+
+def test_features_are_those_that_the_layer_states():
+    """A quantised layer holds its numbers packed, in a tensor of another shape."""
+    packed = nn.Linear(6, 5)
+    packed.weight = nn.Parameter(torch.zeros(15, 1, dtype=torch.uint8), requires_grad=False)
+    assert features_of(packed) == (6, 5)
+    assert features_of(Conv1D(5, 6)) == (6, 5)
+    with pytest.raises(TypeError, match="Embedding does not say"):
+        features_of(nn.Embedding(6, 5))

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from octavo.errors import InputError
 from octavo.lanes.dropout import keep_mask
 from octavo.lanes.pack import Pack, current_pack
 
@@ -68,11 +69,22 @@ class LaneLinear(nn.Module):
             return getattr(super().__getattr__("base"), name)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: [..., T, I] with one pack in all leading dimensions together; returns [..., T, O]."""
+        """x: [..., T, I] with one pack in all leading dimensions together; returns [..., T, O].
+
+        Raises:
+            InputError: the layer was given other rows than the pack's, so whose they are is not known.
+        """
         out = self.base(x)
         pack = current_pack()
         if pack is None or all(self.site.slots[block.lane] is None for block in pack.blocks):
             return out
+        rows = x.shape[:-1].numel()
+        if rows != pack.tokens:
+            # experts that are layers of their own get a choice of the rows: slices by lane would mix runs up
+            raise InputError(
+                f"train.lora.targets: {self.site.name} is given {rows} rows where the pack has {pack.tokens}, as "
+                "layers behind a router are; adapters cannot be put there. Name other layers."
+            )
         return LaneDelta.apply(out, x, self.site.anchor, self.site, pack)
 
 

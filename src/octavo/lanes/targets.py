@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import nn
 
 from octavo.errors import InputError
 
@@ -21,12 +21,16 @@ def is_linear(module: nn.Module) -> bool:
 
 
 def features_of(module: nn.Module) -> tuple[int, int]:
-    """(input, output) features; Conv1D stores its weight the other way round."""
-    weight = module.weight
-    if not isinstance(weight, Tensor):
-        raise TypeError(f"{type(module).__name__} has no weight of one matrix")
-    rows, columns = weight.shape
-    return (rows, columns) if type(module).__name__ == "Conv1D" else (columns, rows)
+    """(input, output) features as the layer states them: a quantised layer's weight has another shape.
+
+    Raises:
+        TypeError: it is no linear layer.
+    """
+    names = ("nx", "nf") if type(module).__name__ == "Conv1D" else ("in_features", "out_features")
+    inputs, outputs = (getattr(module, name, None) for name in names)
+    if not isinstance(inputs, int) or not isinstance(outputs, int):
+        raise TypeError(f"{type(module).__name__} does not say how many features go in and out")
+    return inputs, outputs
 
 
 def linear_layers(model: nn.Module) -> dict[str, nn.Module]:
