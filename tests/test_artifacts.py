@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -203,6 +204,13 @@ def test_a_folder_is_claimed_by_one_study(tmp_path: Path) -> None:
         claim(folder, study())
 
 
+def _failing(error: OSError) -> Callable[..., None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
 def test_folders_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "out"):
@@ -211,6 +219,11 @@ def test_folders_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             study_lock(Folder(place)),
         ):
             pass
+    for code, error in ((errno.EROFS, InputError), (errno.ENOENT, InputError), (errno.ENOSPC, OSError)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "mkdir", _failing(OSError(code, os.strerror(code))))
+            with pytest.raises(error), study_lock(Folder(tmp_path / "new")):
+                pass
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     with pytest.raises(InputError, match="cannot be written"), study_lock(Folder(tmp_path / "out")):
         pass

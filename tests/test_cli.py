@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import save_file
 from typer.testing import CliRunner, Result
 
@@ -114,6 +115,12 @@ def test_demo_runs_the_eight_variants(pipeline: Pipeline) -> None:
         (OSError(errno.EIO, "Input/output error"), 3, "octavo: the disk failed; "),
         (PermissionError(errno.EACCES, "Permission denied", "/o"), 2, "octavo: /o: no permission; "),
         (MemoryError(), 3, "octavo: out of memory; "),
+        (torch.OutOfMemoryError("CUDA out of memory."), 3, "octavo: out of memory; "),
+        (
+            torch.AcceleratorError("CUDA error: unspecified\nmore"),
+            3,
+            "octavo: the device failed (CUDA error: ",
+        ),
     ],
 )
 def test_errors_are_one_message_and_an_exit_code(
@@ -133,6 +140,14 @@ def test_errors_are_one_message_and_an_exit_code(
 def test_a_fault_of_the_program_is_not_dressed_up(pipeline: Pipeline) -> None:
     pipeline.act = lambda: 1 / 0
     assert isinstance(command("run", "study.yaml", "--out", "o").exception, ZeroDivisionError)
+    pipeline.act = lambda: torch.zeros(2) @ torch.zeros(3)
+    assert isinstance(command("run", "study.yaml", "--out", "o").exception, RuntimeError)
+
+
+def test_a_cpu_without_memory_is_the_machines_fault(pipeline: Pipeline) -> None:
+    pipeline.act = lambda: torch.empty(2**60)
+    result = command("run", "study.yaml", "--out", "o")
+    assert (result.exit_code, "octavo: out of memory; " in result.stderr) == (3, True)
 
 
 @pytest.mark.parametrize("stage", ["data", "train", "evaluate", "report"])

@@ -26,6 +26,7 @@ _DISK_ERRORS = {
     errno.EDQUOT: "the disk quota is used up",
     errno.EIO: "the disk failed",
 }
+_CPU_IS_FULL = "DefaultCPUAllocator: can't allocate memory"  # a RuntimeError like any other
 
 
 class _Commands(TyperGroup):
@@ -34,7 +35,7 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (OctavoError, OSError, MemoryError, KeyboardInterrupt) as error:
+        except (OctavoError, OSError, MemoryError, RuntimeError, KeyboardInterrupt) as error:
             outcome = _outcome(error)
             if outcome is None:
                 raise
@@ -53,13 +54,23 @@ def _outcome(error: BaseException) -> tuple[str, int] | None:
         return str(error), error.exit_code
     if isinstance(error, KeyboardInterrupt):
         return "interrupted; the same command continues", EXIT_INTERRUPTED
-    if isinstance(error, MemoryError):
-        return "out of memory; set lanes.memory or a smaller train.batch_size", EXIT_MACHINE
     if isinstance(error, PermissionError):
         return f"{error.filename or error}: no permission; change it or choose another place", EXIT_INPUT
+    failure = _failure_of_machine(error)
+    return None if failure is None else (failure, EXIT_MACHINE)
+
+
+def _failure_of_machine(error: BaseException) -> str | None:
+    """What to say of memory, device or disk; torch is not imported here, so its errors are told by name and text."""
+    kind = type(error).__name__
+    if isinstance(error, MemoryError) or kind == "OutOfMemoryError" or _CPU_IS_FULL in str(error):
+        return "out of memory; set a smaller lanes.memory, with another --out"
+    if kind == "AcceleratorError":
+        reason = str(error).strip().split("\n")[0]
+        return f"the device failed ({reason}); then the same command continues"
     if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{_DISK_ERRORS[error.errno]}; then the same command continues", EXIT_MACHINE
+        return f"{where}{_DISK_ERRORS[error.errno]}; then the same command continues"
     return None
 
 
@@ -173,7 +184,7 @@ def evaluate(study: StageArgument, out: StageOut = None, settings: SetOption = N
 
 @app.command()
 def report(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
-    """Draw report.html from results.json only."""
+    """Gather results.json from what is there and draw report.html only."""
     _stage("stage_report", study, out, settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -47,7 +48,9 @@ def make_writable(folder: Folder) -> None:
     """Make the folder if it is not there. **Raises** `InputError` when it cannot be made or written."""
     try:
         folder.out.mkdir(parents=True, exist_ok=True)
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise  # the machine's fault, not the user's
         raise InputError(f"{folder.out}: cannot be made ({error.strerror}); choose another --out") from error
     if not os.access(folder.out, os.W_OK | os.X_OK):
         raise InputError(f"{folder.out}: cannot be written; choose another --out or change its permissions")
