@@ -109,10 +109,12 @@ def test_minutes_a_run(limit: float, seconds: list[float | None], met: bool | No
         ([(2.0, 1.0), (1.0, 1.0)], False, "not lower at the end: b"),
         ([(2.0, 1.0), (2.0, None)], False, "1 runs have no finite loss at both ends"),
         ([(2.0, 1.0), (None, None)], False, "1 runs have no finite loss"),
-        ([(None, None), (None, None)], None, "no run has a finite training loss"),
+        ([(2.0, 1.0), (2.0, "nan")], False, "1 runs have no finite loss at both ends"),
+        ([("nan", "nan"), (2.0, "inf")], False, "2 runs have no finite loss"),
+        ([(None, None), (None, None)], None, "no run has a training loss"),
     ],
 )
-def test_loss_falls(ends: list[tuple[float | None, float | None]], met: bool | None, said: str):
+def test_loss_falls(ends: list[tuple[Any, Any]], met: bool | None, said: str):
     runs = [
         run(name, train_loss={"first": first, "last": last})
         for name, (first, last) in zip("ab", ends, strict=True)

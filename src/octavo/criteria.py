@@ -63,9 +63,11 @@ def _loss_falls(wanted: bool | None, runs: Sequence[dict[str, Any]]) -> Verdict 
     if not wanted:
         return None
     ends = {run["id"]: run["train_loss"] for run in runs}
-    known = {k: v for k, v in ends.items() if v["first"] is not None and v["last"] is not None}
-    if not known:
-        return None, "no run has a finite training loss"
+    if all(v["first"] is None for v in ends.values()):
+        return None, "no run has a training loss"
+    known = {
+        k: v for k, v in ends.items() if all(isinstance(v[end], int | float) for end in ("first", "last"))
+    }
     rising = [run for run, loss in known.items() if loss["last"] >= loss["first"]]
     unknown = len(ends) - len(known)
     if rising or unknown:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import math
 import platform
 from collections.abc import Sequence
 from typing import Any
 
 from octavo import __version__
-from octavo.artifacts import Folder, read_jsonl
+from octavo.artifacts import Folder, json_safe, read_jsonl
 from octavo.criteria import judge
 from octavo.expand import Run
 from octavo.ledger import Ledger
@@ -17,6 +18,9 @@ from octavo.study import Study
 
 SCHEMA = 1
 _LIBRARIES = ("torch", "transformers", "peft", "numpy")
+
+# a number, the name of one that is not finite, or None for what was not measured
+Figure = float | str | None
 
 
 def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, Any]:
@@ -129,32 +133,33 @@ def _trainable(folder: Folder, run: Run) -> int | None:
     return int(read_yaml(path.read_text(encoding="utf-8"), str(path)).value["trainable_parameters"])
 
 
-def _ends(losses: Sequence[Any]) -> dict[str, float | None]:
-    """Means of the first and last tenth of the steps; None where one of them is not finite or there is none."""
+def _ends(losses: Sequence[Any]) -> dict[str, Figure]:
+    """Means of the first and last tenth of the steps; not finite where one of them is not, None without steps."""
     tenth = max(1, len(losses) // 10)
     return {"first": _mean(losses[:tenth]), "last": _mean(losses[-tenth:])}
 
 
-def _mean(values: Sequence[Any]) -> float | None:
-    if not values or not all(isinstance(v, (int, float)) for v in values):
-        return None
-    return sum(values) / len(values)
+def _mean(values: Sequence[Any]) -> Figure:
+    return _quotient(values, len(values))
 
 
-def _mean_loss(lines: Sequence[dict[str, Any]]) -> float | None:
-    """Mean loss a target: sums over sums, as in training; None where something is not finite or nothing is there."""
-    sums = [line["detail"]["loss_sum"] for line in lines]
-    if not sums or not all(isinstance(s, (int, float)) for s in sums):
-        return None
-    return sum(sums) / sum(line["detail"]["targets"] for line in lines)
+def _mean_loss(lines: Sequence[dict[str, Any]]) -> Figure:
+    """Mean loss a target: sums over sums, as in training."""
+    return _quotient(_loss_sums(lines), sum(line["detail"]["targets"] for line in lines))
 
 
-def _bits_per_character(lines: Sequence[dict[str, Any]]) -> float | None:
-    sums = [line["detail"]["loss_sum"] for line in lines]
+def _bits_per_character(lines: Sequence[dict[str, Any]]) -> Figure:
     characters = sum(line["detail"]["characters"] for line in lines)
-    if not characters or not all(isinstance(s, (int, float)) for s in sums):
-        return None
-    return sum(sums) / characters / 0.6931471805599453
+    return _quotient(_loss_sums(lines), characters * math.log(2))
+
+
+def _loss_sums(lines: Sequence[dict[str, Any]]) -> list[Any]:
+    return [line["detail"]["loss_sum"] for line in lines]
+
+
+def _quotient(values: Sequence[Any], divisor: float) -> Figure:
+    """The sum of numbers as files spell them over `divisor`: "nan" or "inf" where that is it, None without any."""
+    return json_safe(sum(map(float, values)) / divisor) if values and divisor else None
 
 
 def _curves(metrics: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -178,7 +183,7 @@ def heldout_matrix(study: Study, runs: Sequence[Run], lines: Sequence[dict[str, 
     return {"rows": rows, "columns": columns, "control": control_of(study), "heldout_loss": values}
 
 
-def _cell(matrix: dict[str, Any], row: str, column: str | None) -> float | None:
+def _cell(matrix: dict[str, Any], row: str, column: str | None) -> Figure:
     if column is None or row not in matrix["rows"]:
         return None
     return matrix["heldout_loss"][matrix["rows"].index(row)][matrix["columns"].index(column)]
