@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,38 @@ def test_a_run_that_waited_is_the_run_alone(queued, tiny, corpus: Path, tmp_path
 def test_many_runs_through_one_lane(queued, tiny, corpus: Path, tmp_path: Path):
     train_only(study_of(tiny, corpus, tmp_path, "abcde", 1), tmp_path / "out")
     assert adapter_hashes(tmp_path / "out") == adapter_hashes(queued[0])
+
+
+def test_seconds_in_a_lane_hold_the_evaluation(tiny, corpus: Path, tmp_path: Path, monkeypatch):
+    plain = PackTrainer._heldout_losses
+
+    def slow(self: PackTrainer) -> dict[int, float]:
+        found = plain(self)
+        if found:
+            time.sleep(0.3)
+        return found
+
+    monkeypatch.setattr(PackTrainer, "_heldout_losses", slow)
+    folder = train_only(study_of(tiny, corpus, tmp_path, "ab", 2), tmp_path / "out")
+    # both stand in their lanes while either is evaluated: at steps 2, 4 and 5 (eval_every is 2, b has five)
+    assert read_jsonl(folder.metrics("a-s0"))[-1]["seconds"] > 0.3
+    assert read_jsonl(folder.metrics("b-s0"))[-1]["seconds"] > 0.9
+
+
+def test_a_b_that_does_not_move_is_told_after_the_first_steps(tiny, corpus: Path, tmp_path: Path):
+    """As gradient checkpointing that cuts the graph leaves it: the run goes on, and nothing is trained."""
+
+    def hold(trainer: PackTrainer) -> None:
+        for place in trainer.bank.places[1]:
+            place.views(trainer.bank.flat_KP[1])[1].zero_()
+
+    notes = Notes()
+    folder = train_only(study_of(tiny, corpus, tmp_path, "bc", 2), tmp_path / "out", hold, notes)
+    assert read_jsonl(folder.events("b-s0")) == []
+    (event,) = read_jsonl(folder.events("c-s0"))
+    assert (event["step"], event["kind"]) == (3, "unmoved")
+    assert event["evidence"].startswith("after 3 steps B is still zero in 14 layers, first model.layers.0.")
+    assert f"c-s0: {event['evidence']}" in notes.messages
 
 
 def test_the_ledger_tells_who_waits(tiny, corpus: Path, tmp_path: Path):

@@ -77,7 +77,8 @@ class PackTrainer:
 
     Attributes:
         states: the run in each lane, None where it is empty.
-        window_number: windows of the pack so far; totals: what they came to, {tokens, label_tokens, seconds}.
+        window_number: windows of the pack so far; totals: what they came to, {tokens, label_tokens, seconds}, held-out
+            evaluation aside.
         finished: {run id: "completed" or "quarantined"}.
     """
 
@@ -151,8 +152,12 @@ class PackTrainer:
         for _, state in self._occupied():
             self._count(state, seconds)
         self._guard(result)
+        began = time.perf_counter()
         heldout = self._heldout_losses()
+        # a run stands in its lane meanwhile, whoever is evaluated
+        seconds = time.perf_counter() - began if heldout else 0.0
         for lane, state in self._occupied():
+            state.seconds += seconds
             if not state.quarantined:
                 self._record(lane, state, rates[lane], result, heldout.get(lane))
         self._release()
