@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 
 from octavo.corpus.encode import Encoder
 from octavo.lanes import linear
+from octavo.lanes.base import BaseModel
 from octavo.models.load import load_model, load_tokenizer
 from octavo.training.tasks import Task
 from octavo.verification.verify import holds, verify
@@ -67,6 +69,16 @@ def test_lanes_hold_on_a_tiny_model(model_and_encoder):
     assert holds(found)
     assert found["runs"] == 8
     assert found["bitwise"] is True
+
+
+def test_a_model_that_ignores_packs_is_verified_as_it_is_trained(model_and_encoder):
+    """One of its layers keeps its own attention, so a study reads it a sequence at a time."""
+    model, encoder = copy.deepcopy(model_and_encoder[0]), model_and_encoder[1]
+    own = copy.deepcopy(model.config)
+    own._attn_implementation = "eager"
+    model.model.layers[0].self_attn.config = own
+    assert not BaseModel(copy.deepcopy(model)).packed
+    assert holds(verify(model, encoder, STEPS))
 
 
 @pytest.mark.parametrize(

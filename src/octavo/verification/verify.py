@@ -55,8 +55,11 @@ class Kept:
 
 
 def train_lanes(model: Any, tasks: Sequence[Task], lanes: int, tokens: int) -> Kept:
-    """Train tasks in a bank of `lanes` with micro-steps of at most `tokens`; the model is left as it was."""
-    base = BaseModel(model, check=False)
+    """Train tasks in a bank of `lanes` with micro-steps of at most `tokens`; the model is left as it was.
+
+    It is read on the path that a study would take: packed, or a sequence at a time.
+    """
+    base = BaseModel(model)
     kept = Kept({}, {})
     trainer = PackTrainer(base, tasks, lanes, tokens, kept)
     kept.trainer = trainer
