@@ -213,7 +213,7 @@ def verify(
         str | None, typer.Argument(help="A study whose bases are taken; else the embedded one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines only.")] = False,
-    steps: Annotated[int, typer.Option(min=4, help="Optimizer steps of the longer runs.")] = 20,
+    steps: Annotated[int, typer.Option(min=4, help="Optimizer steps of the shorter runs.")] = 20,
 ) -> None:
     """Prove that lanes train what each run trains alone, and what plain PEFT trains; exit code 1 if not."""
     from octavo.study import Base, Study

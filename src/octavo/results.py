@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import math
-import platform
 from collections.abc import Sequence
 from typing import Any
 
-from octavo import __version__
 from octavo.artifacts import Folder, json_safe, read_jsonl
 from octavo.criteria import judge
 from octavo.expand import Run
 from octavo.ledger import Ledger
 from octavo.study import Study
+from octavo.training.device import library_versions
 
 SCHEMA = 1
-_LIBRARIES = ("torch", "transformers", "peft", "numpy")
 
 # a number, the name of one that is not finite, or None for what was not measured
 Figure = float | str | None
@@ -27,7 +24,7 @@ def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, A
     """The content of results.json.
 
     Arguments:
-        device: from `training.device.describe`.
+        device: of this process, from `training.device.describe`; taken where nothing has been trained yet.
 
     Missing is None, never 0.
     """
@@ -37,12 +34,13 @@ def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, A
         rows = {row["run"]: row for row in ledger.rows()}
     plans = json.loads(folder.plan.read_text(encoding="utf-8"))["packs"] if folder.plan.exists() else {}
     lines = _lines(folder, "heldout")
+    began: dict[str, Any] = next(iter(plans.values()), {})
     matrix = heldout_matrix(study, runs, lines)
     found: dict[str, Any] = {
         "schema": SCHEMA,
         "study": study.resolved(),
-        "device": device,
-        "versions": _versions(),
+        "device": began.get("device") or device,
+        "versions": began.get("versions") or library_versions(),
         "bases": [_base(base, plans) for base in study.bases],
         "runs": [_run(run, rows[run.id], folder, lines, matrix) for run in runs],
         "memory": _memory(plans),
@@ -63,11 +61,6 @@ def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, A
 def _lines(folder: Folder, suite: str) -> list[dict[str, Any]]:
     path = folder.evaluation(suite)
     return read_jsonl(path) if path.exists() else []
-
-
-def _versions() -> dict[str, str]:
-    found = {"octavo": __version__, "python": platform.python_version()}
-    return found | {name: importlib.metadata.version(name) for name in _LIBRARIES}
 
 
 def _base(base: Any, plans: dict[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,16 @@
 import copy
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
+from octavo.corpus import checker
 from octavo.corpus.builtin.dice import Dice
 from octavo.corpus.builtin.registry import KINDS
+from octavo.corpus.builtin.words_places import CAPITALS
 from octavo.corpus.checker import check
+from octavo.corpus.checker.capitals import CAPITAL_OF
 from octavo.corpus.checker.text import holds, last_sentence, strange_names, wrong_equation
 from octavo.corpus.example import Example
 
@@ -294,3 +298,11 @@ def test_words_are_found_whole():
     assert not holds("It is -5 degrees.", "5 degrees")
     assert last_sentence("First 2.5 km. Then it is 3 km.") == "Then it is 3 km."
     assert strange_names("So Ada and Bob pay.", "Ada pays.") == {"Bob"}
+
+
+def test_the_checker_shares_nothing_with_the_generator() -> None:
+    """Its capitals too are its own list; where both lists name a country they agree."""
+    folder = Path(checker.__file__).parent
+    for path in folder.glob("*.py"):
+        assert "corpus.builtin" not in path.read_text(encoding="utf-8"), path.name
+    assert dict(CAPITALS) == CAPITAL_OF

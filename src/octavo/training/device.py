@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
+
 import torch
 
+from octavo import __version__
 from octavo.errors import InputError
 
+_LIBRARIES = ("torch", "transformers", "peft", "numpy")
 _NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -54,3 +59,9 @@ def _cpu_name() -> str | None:
     except OSError:
         return None
     return None
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of Octavo, Python and the libraries that figures depend on."""
+    found = {"octavo": __version__, "python": platform.python_version()}
+    return found | {name: importlib.metadata.version(name) for name in _LIBRARIES}

@@ -223,7 +223,8 @@ class PackTrainer:
             f"non-finite tensor: {bad}; examples of the batch: {', '.join(ids)}"
         )
         self._record(lane, state, task.learning_rate(state.step - 1), result, None)
-        self.recorder.event(task, state.step, "nonfinite", evidence, "quarantined, no step taken")
+        action = "quarantined, step undone" if result.stepped[lane] else "quarantined, no step taken"
+        self.recorder.event(task, state.step, "nonfinite", evidence, action)
         # a fault after the step is in the parameters themselves: the last good ones are those before it
         self.bank.flat_KP[lane].copy_(self.good_KP[lane])
         self.bank.refresh()

@@ -36,6 +36,7 @@ class Plan:
         predicted_bytes: parts of the peak, and their sum under "peak".
         limit_bytes: what the plan kept under.
         predicted_seconds: training time by the probe step, None before it.
+        device, versions: where training began, and with what.
         measured: peak_bytes and seconds, once training has ended.
     """
 
@@ -47,7 +48,15 @@ class Plan:
     predicted_bytes: dict[str, int]
     limit_bytes: int
     predicted_seconds: float | None = None
+    device: dict[str, Any] | None = None
+    versions: dict[str, str] | None = None
     measured: dict[str, Any] = field(default_factory=lambda: {"peak_bytes": None, "seconds": None})
+
+    @property
+    def between_windows(self) -> int:
+        """Bytes that may be held when no window is under way: what stays, and as much air as half a window."""
+        parts = self.predicted_bytes
+        return parts["base"] + parts["adapters"] + parts["activations"] // 2
 
     def to_json(self) -> dict[str, Any]:
         """As written to plan.json."""

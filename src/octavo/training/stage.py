@@ -25,9 +25,9 @@ from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.checkpoint import Checkpoints
 from octavo.training.data import Encoder, Tokens, tokenise
-from octavo.training.device import pick_device, pick_dtype
+from octavo.training.device import describe, library_versions, pick_device, pick_dtype
 from octavo.training.loop import PackTrainer
-from octavo.training.memory import PeakMeter, memory_limit
+from octavo.training.memory import PeakMeter, give_back, memory_limit
 from octavo.training.plan import Plan, lanes_for, make_plan
 from octavo.training.probe import seconds_of
 from octavo.training.recorder import FileRecorder
@@ -57,6 +57,11 @@ def train(
     with Ledger(folder.ledger) as ledger:
         ledger.ensure(runs)
         states = {row["run"]: row["state"] for row in ledger.rows()}
+        if stale := [row for row in ledger.rows() if row["state"] == "training"]:
+            # this process holds the folder's lock, so whoever had the lease is gone, expired or not
+            progress.message(
+                f"{len(stale)} runs were left in training by {stale[0]['worker']}, which is gone"
+            )
         progress.runs([run.id for run in runs])
         for base in study.bases:
             chosen = [run for run in runs if run.base == base.name]
@@ -106,9 +111,10 @@ def _train_pack(
         _tell_resumed(trainer, trainer_recorder)
     else:
         plan.predicted_seconds = seconds_of(trainer, tasks)
+        plan.device, plan.versions = describe(device), library_versions()
         _write_plan(folder, base, plan)
     try:
-        stopped = _loop(trainer, checkpoints, trainer_recorder)
+        stopped = _loop(trainer, checkpoints, trainer_recorder, meter.start + plan.between_windows)
     except Exception as error:
         # the disk may be what failed; the first error is the one to tell
         with contextlib.suppress(Exception):
@@ -233,13 +239,18 @@ def _write_plan(folder: Folder, base: Base, plan: Plan) -> None:
     write_json_atomic(folder.plan, {"packs": read_plans(folder) | {base.name: plan.to_json()}})
 
 
-def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder) -> bool:
-    """Train until all runs have ended or a person asks to stop, which is what is returned."""
+def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder, most_bytes: int) -> bool:
+    """Train until all runs have ended or a person asks to stop, which is what is returned.
+
+    Arguments:
+        most_bytes: what the process may hold between two windows before it gives freed memory back.
+    """
     stop = False
     with _stop_between_windows() as asked_to_stop:
         while trainer.busy and not stop:
             ended = len(trainer.finished)
             trainer.step()
+            give_back(trainer.base.device, most_bytes)
             stop = asked_to_stop.is_set()
             if stop or len(trainer.finished) > ended or _due(trainer):
                 checkpoints.save(trainer)

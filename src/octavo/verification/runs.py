@@ -46,8 +46,8 @@ SETTINGS: list[dict[str, Any]] = [
         "batch_size": 1,
     },
     {
-        "lora": {"rank": 4, "alpha": 8.0, "dropout": 0.2, "targets": "last three"},
-        "schedule": {"kind": "constant", "warmup_steps": 2},
+        "lora": {"rank": 4, "alpha": 16.0, "dropout": 0.2, "targets": "last three"},
+        "schedule": {"kind": "constant", "warmup_steps": 0},
         "max_grad_norm": None,
     },
     {
@@ -71,7 +71,7 @@ def make_runs(steps: int, kinds: Sequence[str], dropout: bool = True) -> list[Ru
     """The eight runs; every second one is shorter, so that lanes are left and joined midway.
 
     Arguments:
-        steps: optimizer steps of the long runs; the short ones take 3/4 of them.
+        steps: optimizer steps of the short runs; the long ones take a third more.
         kinds: last parts of the names of the model's linear layers, in model order.
         dropout: keep it, or set it to 0 in all (the reference draws other bits).
     """
@@ -82,7 +82,7 @@ def make_runs(steps: int, kinds: Sequence[str], dropout: bool = True) -> list[Ru
     }
     runs = []
     for number, overrides in enumerate(SETTINGS):
-        values = {**_COMMON, **overrides, "steps": steps if number % 2 else max(1, steps * 3 // 4)}
+        values = {**_COMMON, **overrides, "steps": steps + (steps // 3 if number % 2 else 0)}
         values["max_length"] = SHORT if number % 3 else LONG
         lora = {
             **values["lora"],

@@ -98,7 +98,7 @@ def verify(
 
     Arguments:
         model: in float32, on the CPU, with any attention; left as it was.
-        steps: optimizer steps of the long runs.
+        steps: optimizer steps of the short runs; the long ones take a third more.
         say: told of each arm.
         fault: a context that is entered around the fused arms only (tests plant mistakes through it).
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from octavo.corpus.builtin.words_places import CAPITALS  # a plain list
 from octavo.corpus.checker import conversation_tasks, conversation_texts
+from octavo.corpus.checker.capitals import CAPITAL_OF
 from octavo.corpus.checker.text import strange_names, wrong_equation
 from octavo.corpus.checker.turns import Talk, Task
 from octavo.corpus.checker.verdict import Verdict, fail
@@ -14,7 +14,7 @@ TASKS: tuple[Task, ...] = (*conversation_tasks.TASKS, *conversation_texts.TASKS)
 
 # names that a reply may bring in: of explanations, of rulings on grammar, of countries
 COMMON = {"Earth", "January", "June", "Friday", "Here", "After"}
-ATLAS = " ".join(name for pair in CAPITALS for name in pair)
+ATLAS = " ".join(name for pair in CAPITAL_OF.items() for name in pair)
 
 
 def check_conversation(talk: Talk, answer: Any, steps: list[str] | None) -> Verdict | None:

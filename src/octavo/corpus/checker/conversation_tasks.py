@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from octavo.corpus.builtin.words_places import CAPITALS  # a plain list of countries and capitals
+from octavo.corpus.checker.capitals import CAPITAL_OF
 from octavo.corpus.checker.conversation_facts import MEASURES
 from octavo.corpus.checker.text import as_money, bare_numbers, grouped, holds, moneys, whole, wrong_equation
 from octavo.corpus.checker.turns import DAY, TIME, Talk, Wanted, absent, task
 
-_CAPITAL = dict(CAPITALS)
+_CAPITAL = CAPITAL_OF
 _YES = re.compile(r"^(?:yes|that is correct|that is right|you can (?:rely on|believe))", re.IGNORECASE)
 
 
