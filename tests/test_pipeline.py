@@ -292,3 +292,26 @@ def test_scores_are_kept_until_something_they_follow_from_changes(study: Study, 
     }
     assert old.keys() == new.keys()
     assert all(old[item] != new[item] for item in old)
+
+
+def test_a_study_goes_on_under_another_memory_limit(study: Study, done: Folder, tmp_path: Path):
+    class Enough(Exception):
+        pass
+
+    def stop_after_two(trainer: Any) -> None:
+        if trainer.window_number == 3:
+            raise Enough
+
+    out = tmp_path / "out"
+    pipeline.stage_data(study, out)
+    with pytest.raises(Enough):
+        pipeline.stage_train(study, out, after_window=stop_after_two)
+    first = read_strict(Folder(out).plan)["packs"]
+    lower = study.model_copy(update={"lanes": study.lanes.model_copy(update={"memory": "1GiB"})})
+    pipeline.stage_train(lower, out)
+    second = read_strict(Folder(out).plan)["packs"]
+    for name, plan in second.items():
+        assert plan["limit_bytes"] == 2**30 != first[name]["limit_bytes"]
+        assert plan["lanes"] == first[name]["lanes"]
+    assert {row["state"] for row in ledger_rows(out).values()} == {"completed"}
+    assert Study.load(Folder(out).study).lanes.memory == "1GiB"

@@ -61,18 +61,25 @@ def claim(folder: Folder, study: Study) -> None:
 
     To be called under `study_lock`.
 
-    **Raises** `InputError` when the folder holds another study, naming the first key that differs.
+    **Raises** `InputError` when the folder holds another study (`lanes.memory` aside), naming the first key that
+    differs.
     """
     from octavo.study import Study
 
     if not folder.study.exists():
         study.freeze(folder.study)
         return
-    difference = first_difference(Study.load(folder.study).resolved(), study.resolved())
+    there, here = Study.load(folder.study).resolved(), study.resolved()
+    # a plan changes how a window is cut, never what it adds up to: who ran out of memory may go on with less
+    other_memory = there["lanes"]["memory"] != here["lanes"]["memory"]
+    there["lanes"]["memory"] = here["lanes"]["memory"]
+    difference = first_difference(there, here)
+    if difference is None and other_memory:
+        study.freeze(folder.study)
     if difference is not None:
-        key, there, here = difference
+        key, old, new = difference
         raise InputError(
-            f"{folder.out}: holds another study: {key} is {there!r} there and {here!r} here; "
+            f"{folder.out}: holds another study: {key} is {old!r} there and {new!r} here; "
             "choose another --out, or take back the change"
         )
 

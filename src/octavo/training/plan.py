@@ -36,6 +36,7 @@ class Plan:
         predicted_bytes: parts of the peak, and their sum under "peak".
         limit_bytes: what the plan kept under.
         predicted_seconds: training time by the probe step, None before it.
+        memory: `lanes.memory` as the study asked for it.
         device, versions: where training began, and with what.
         measured: peak_bytes and seconds, once training has ended.
     """
@@ -47,6 +48,7 @@ class Plan:
     longest_example: int
     predicted_bytes: dict[str, int]
     limit_bytes: int
+    memory: str | float | None = None
     predicted_seconds: float | None = None
     device: dict[str, Any] | None = None
     versions: dict[str, str] | None = None

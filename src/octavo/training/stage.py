@@ -205,10 +205,11 @@ def _plan(
     folder: Folder,
     progress: Progress,
 ) -> Plan:
-    """The frozen plan of an earlier call, or a new one."""
-    frozen = read_plans(folder).get(base.name)
-    if frozen is not None:
-        return Plan(**frozen)
+    """The frozen plan of an earlier call, or a new one where there is none or `lanes.memory` was changed."""
+    stored = read_plans(folder).get(base.name)
+    frozen = None if stored is None else Plan(**stored)
+    if frozen is not None and frozen.memory == study.lanes.memory:
+        return frozen
     targets = sorted({name for task in tasks for name in task.adapter.targets})
     plan = make_plan(
         config=model.config,
@@ -216,10 +217,18 @@ def _plan(
         base_parameters=sum(p.numel() for p in model.model.parameters()),
         adapter_parameters=max(trainable_parameters(task, model) for task in tasks),
         targets=targets,
-        lanes=lanes_for(study.lanes.strategy, len(tasks)),
+        lanes=frozen.lanes if frozen else lanes_for(study.lanes.strategy, len(tasks)),
         longest_example=max(len(r.ids) for task in tasks for r in [*task.feed.rows, *task.heldout]),
         limit_bytes=limit,
     )
+    plan.memory = study.lanes.memory
+    if frozen is not None:
+        plan.predicted_seconds, plan.device, plan.versions = (
+            frozen.predicted_seconds,
+            frozen.device,
+            frozen.versions,
+        )
+        _write_plan(folder, base, plan)
     peak, share = plan.predicted_bytes["peak"], plan.predicted_bytes["peak"] / limit
     progress.message(
         f"{plan.lanes} lanes, micro-steps of up to {plan.micro_step_tokens:,} tokens in {plan.dtype}: "
