@@ -315,3 +315,18 @@ def test_a_study_goes_on_under_another_memory_limit(study: Study, done: Folder, 
         assert plan["lanes"] == first[name]["lanes"]
     assert {row["state"] for row in ledger_rows(out).values()} == {"completed"}
     assert Study.load(Folder(out).study).lanes.memory == "1GiB"
+
+
+def test_a_mended_study_may_have_the_folder_that_a_mistake_claimed(tiny: BaseSource, tmp_path: Path):
+    values = settings(tiny.folder, write_corpus(tmp_path / "corpus.jsonl"))
+    wrong = values | {"variants": [{"name": "control", "recipe": "contrl"}]}
+    with pytest.raises(InputError, match="contrl"):
+        pipeline.stage_data(load_study(tmp_path / "wrong.yaml", wrong), tmp_path / "out")
+    right = load_study(tmp_path / "right.yaml", values)
+    pipeline.stage_data(right, tmp_path / "out")
+    assert Study.load(tmp_path / "out" / "study.yaml") == right
+
+
+def test_a_report_of_nothing_is_refused(study: Study, tmp_path: Path):
+    with pytest.raises(InputError, match="nothing has been made here yet"):
+        pipeline.stage_report(study, tmp_path / "empty")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo.artifacts import Folder, write_json_atomic
+from octavo.errors import InputError
 from octavo.progress import Progress, Silent
 from octavo.study import Study
 from octavo.study_folder import claim, study_lock
@@ -152,6 +153,8 @@ class _Work:
         from octavo.results import collect
         from octavo.training.device import describe, pick_device
 
+        if not any(path.exists() for path in (self.folder.ledger, self.folder.out / "data")):
+            raise InputError(f"{self.folder.out}: nothing has been made here yet; run `octavo run` first")
         self.progress.stage("report")
         results = collect(self.study, self.folder, describe(pick_device()))
         write_json_atomic(self.folder.results, results)

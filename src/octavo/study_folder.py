@@ -74,6 +74,11 @@ def claim(folder: Folder, study: Study) -> None:
     other_memory = there["lanes"]["memory"] != here["lanes"]["memory"]
     there["lanes"]["memory"] = here["lanes"]["memory"]
     difference = first_difference(there, here)
+    nothing_made = not any(p.exists() for p in (folder.out / "data", folder.ledger, folder.out / "runs"))
+    if difference is not None and nothing_made:
+        # an earlier call found a mistake before it made anything: the mended study takes its place
+        study.freeze(folder.study)
+        return
     if difference is None and other_memory:
         study.freeze(folder.study)
     if difference is not None:

@@ -232,7 +232,7 @@ def _plan(
     peak, share = plan.predicted_bytes["peak"], plan.predicted_bytes["peak"] / limit
     progress.message(
         f"{plan.lanes} lanes, micro-steps of up to {plan.micro_step_tokens:,} tokens in {plan.dtype}: "
-        f"{peak / 2**30:.1f} GiB predicted at most ({share:.0%} of what may be used)"
+        f"{peak / 2**30:.1f} GiB predicted ({share:.0%} of what may be used)"
     )
     return plan
 

@@ -25,7 +25,7 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
         nonfinite: NaN and Inf together.
         unmoved: modules whose B is all zero. moved: there is none; None where there is no LoRA.
         missing: runs of the study without an adapter.
-        ok: all finite, nothing unmoved, nothing missing.
+        ok: all finite, nothing unmoved, nothing missing, and LoRA weights where a config promises them.
 
     Raises InputError: nothing there, no weights, a pickle, a damaged file.
     """
@@ -36,6 +36,8 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
     unmoved = [f"{one.name}: {name}" if several else name for one in adapters for name in one.unmoved]
     nonfinite = sum(one.nonfinite for one in adapters)
     has_lora = any(one.modules for one in adapters)
+    # an adapter's config beside weights that hold no adapter: nothing was trained that could be loaded
+    empty = [n for n, f in files.items() if (f.parent / "adapter_config.json").exists() and not has_lora]
     return {
         "path": str(path),
         "adapters": [one.to_json() for one in adapters],
@@ -44,7 +46,7 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
         "moved": not unmoved if has_lora else None,
         "unmoved": unmoved,
         "missing": missing,
-        "ok": nonfinite == 0 and not unmoved and not missing,
+        "ok": nonfinite == 0 and not unmoved and not missing and not empty,
     }
 
 
