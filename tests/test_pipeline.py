@@ -220,6 +220,7 @@ def test_stages_out_of_order_are_told(study: Study, tmp_path: Path):
 
 
 def test_a_report_of_a_study_under_way_shows_what_is_there(study: Study, tmp_path: Path):
+    pipeline.stage_data(study, tmp_path)
     results = pipeline.stage_report(study, tmp_path)
     assert [run["state"] for run in results["runs"]] == ["queued"] * 4
     with pytest.raises(InputError, match="have not been trained"):

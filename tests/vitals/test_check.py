@@ -240,3 +240,8 @@ def test_the_table_says_what_is_wrong(tmp_path: Path) -> None:
         assert text.rstrip().endswith("ok")
         assert ("not ok" in text) == (path.name != "b-s0")
         assert ("never moved" in text) == (path.name != "b-s0")
+
+
+def test_a_config_that_promises_lora_beside_weights_that_hold_none_is_not_ok(tmp_path: Path) -> None:
+    found = check_adapter(save(tmp_path / "adapter", {"x": torch.ones(2, 2)}))
+    assert (found["ok"], found["moved"]) == (False, None)
