@@ -190,7 +190,9 @@ def test_a_lock_ends_with_its_block(tmp_path: Path) -> None:
 
 def test_a_folder_is_claimed_by_one_study(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    claim(folder, study(train={"epochs": 2}))
+    claim(folder, study(train={"epochs": 9}))
+    claim(folder, study(train={"epochs": 2}))  # nothing had been made by the first
+    folder.data("control").mkdir(parents=True)
     claim(folder, study(train={"epochs": "2"}))
     with pytest.raises(InputError) as caught:
         claim(folder, study(train={"epochs": 3, "eps": 1}))
