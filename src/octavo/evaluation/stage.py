@@ -24,7 +24,8 @@ from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.device import pick_device, pick_dtype
-from octavo.training.stage import ENDED, read_plans
+from octavo.training.plan_file import read_plans
+from octavo.training.stage import ENDED
 
 # below this many scores an evaluation is over before anybody wonders
 _MANY = 500

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 
 import torch
 
+from octavo.artifacts import Folder
 from octavo.corpus.example import load_examples
 from octavo.errors import InputError
+from octavo.expand import Run
 from octavo.lanes.dropout import hash_key
 from octavo.lanes.pack import Sample
 
@@ -140,3 +142,25 @@ class Feed:
         """(tokens, targets) of the whole run."""
         sizes = [self.tokens_of(step) for step in range(self.total_steps)]
         return sum(s[0] for s in sizes), sum(s[1] for s in sizes)
+
+
+def load_rows(
+    runs: Sequence[Run], folder: Folder, encoder: Encoder
+) -> dict[str, tuple[list[Tokens], list[Tokens]]]:
+    """Train and held-out tokens of every run; runs that read the same file at the same length share them."""
+    made: dict[tuple[Path, int], list[Tokens]] = {}
+
+    def rows(path: Path, max_length: int) -> list[Tokens]:
+        if not path.exists():
+            raise InputError(f"{path} is missing: run `octavo data` for this study first")
+        key = (path, max_length)
+        if key not in made:
+            made[key] = tokenise(path, encoder, max_length)
+        return made[key]
+
+    found = {}
+    for run in runs:
+        place = folder.data(run.variant)
+        length = run.train.max_length
+        found[run.id] = (rows(place / "train.jsonl", length), rows(place / "heldout.jsonl", length))
+    return found

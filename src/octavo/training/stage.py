@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from octavo.artifacts import Folder, write_json_atomic
-from octavo.errors import InputError
+from octavo.artifacts import Folder
 from octavo.expand import Run
-from octavo.lanes.adapters import count_parameters
 from octavo.lanes.base import BaseModel
 from octavo.lanes.targets import features_of
 from octavo.ledger import Ledger
@@ -24,14 +17,16 @@ from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.checkpoint import Checkpoints
-from octavo.training.data import Encoder, Tokens, tokenise
+from octavo.training.data import Encoder, load_rows
 from octavo.training.device import describe, library_versions, pick_device, pick_dtype
+from octavo.training.interrupt import stop_between_windows
 from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter, give_back, memory_limit
 from octavo.training.plan import Plan, lanes_for, make_plan
+from octavo.training.plan_file import read_plans, write_plan
 from octavo.training.probe import seconds_of
 from octavo.training.recorder import FileRecorder
-from octavo.training.tasks import Task, make_task
+from octavo.training.tasks import Task, make_task, trainable_parameters
 
 ENDED = ("completed", "quarantined")
 
@@ -93,7 +88,7 @@ def _train_pack(
     progress.stage(f"training {len(runs)} runs on {base.name}")
     device = pick_device()
     dtype = pick_dtype(base.dtype, device)
-    rows = _load_rows(runs, folder, encoder)
+    rows = load_rows(runs, folder, encoder)
     meter = PeakMeter(device)
     limit = memory_limit(study.lanes.memory, device)
     model = BaseModel(load_model(source, dtype).to(device))
@@ -112,7 +107,7 @@ def _train_pack(
     else:
         plan.predicted_seconds = seconds_of(trainer, tasks)
         plan.device, plan.versions = describe(device), library_versions()
-        _write_plan(folder, base, plan)
+        write_plan(folder, base.name, plan)
     try:
         stopped = _loop(trainer, checkpoints, trainer_recorder, meter.start + plan.between_windows)
     except Exception as error:
@@ -124,7 +119,7 @@ def _train_pack(
         raise
     if not trainer.busy:
         plan.measured = _measured(trainer, meter)
-        _write_plan(folder, base, plan)
+        write_plan(folder, base.name, plan)
     if stopped:
         raise KeyboardInterrupt
 
@@ -146,34 +141,6 @@ def _measured(trainer: PackTrainer, meter: PeakMeter) -> dict[str, Any]:
         "tokens": int(trainer.totals["tokens"]),
         "label_tokens": int(trainer.totals["label_tokens"]),
     }
-
-
-def _load_rows(
-    runs: Sequence[Run], folder: Folder, encoder: Encoder
-) -> dict[str, tuple[list[Tokens], list[Tokens]]]:
-    """Train and held-out tokens of every run; runs that read the same file at the same length share them."""
-    made: dict[tuple[Path, int], list[Tokens]] = {}
-
-    def rows(path: Path, max_length: int) -> list[Tokens]:
-        if not path.exists():
-            raise InputError(f"{path} is missing: run `octavo data` for this study first")
-        key = (path, max_length)
-        if key not in made:
-            made[key] = tokenise(path, encoder, max_length)
-        return made[key]
-
-    found = {}
-    for run in runs:
-        place = folder.data(run.variant)
-        length = run.train.max_length
-        found[run.id] = (rows(place / "train.jsonl", length), rows(place / "heldout.jsonl", length))
-    return found
-
-
-def trainable_parameters(task: Task, model: BaseModel) -> int:
-    """Exact count of a run's trainable numbers."""
-    layers = [(n, *features_of(model.model.get_submodule(n))) for n in task.adapter.targets]
-    return count_parameters(layers, task.adapter.rank)
 
 
 def _wide_ranks(tasks: Sequence[Task], model: BaseModel) -> list[str]:
@@ -228,24 +195,13 @@ def _plan(
             frozen.device,
             frozen.versions,
         )
-        _write_plan(folder, base, plan)
+        write_plan(folder, base.name, plan)
     peak, share = plan.predicted_bytes["peak"], plan.predicted_bytes["peak"] / limit
     progress.message(
         f"{plan.lanes} lanes, micro-steps of up to {plan.micro_step_tokens:,} tokens in {plan.dtype}: "
         f"{peak / 2**30:.1f} GiB predicted ({share:.0%} of what may be used)"
     )
     return plan
-
-
-def read_plans(folder: Folder) -> dict[str, Any]:
-    """plan.json's packs by name of base; empty where there is none yet."""
-    if not folder.plan.exists():
-        return {}
-    return dict(json.loads(folder.plan.read_text(encoding="utf-8"))["packs"])
-
-
-def _write_plan(folder: Folder, base: Base, plan: Plan) -> None:
-    write_json_atomic(folder.plan, {"packs": read_plans(folder) | {base.name: plan.to_json()}})
 
 
 def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder, most_bytes: int) -> bool:
@@ -255,7 +211,7 @@ def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder
         most_bytes: what the process may hold between two windows before it gives freed memory back.
     """
     stop = False
-    with _stop_between_windows() as asked_to_stop:
+    with stop_between_windows() as asked_to_stop:
         while trainer.busy and not stop:
             ended = len(trainer.finished)
             trainer.step()
@@ -278,24 +234,3 @@ def _due(trainer: PackTrainer) -> bool:
         state is not None and state.step % trainer.tasks[state.run].run.train.save_every == 0
         for state in trainer.states
     )
-
-
-@contextmanager
-def _stop_between_windows() -> Iterator[threading.Event]:
-    """The first Ctrl-C lets the window end and be saved, the second stops at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def ask(_number: int, _frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from torch import nn
 
 from octavo.expand import Run
-from octavo.lanes.adapters import AdapterSpec
+from octavo.lanes.adapters import AdapterSpec, count_parameters
+from octavo.lanes.base import BaseModel
 from octavo.lanes.optimizer import OptimizerSpec
-from octavo.lanes.targets import resolve_targets
+from octavo.lanes.targets import features_of, resolve_targets
 from octavo.training.data import Feed, Tokens
 from octavo.training.schedules import factor
 
@@ -69,3 +70,9 @@ def make_task(run: Run, rows: Sequence[Tokens], heldout: Sequence[Tokens], model
             ratio_b=train.learning_rate_ratio_b,
         ),
     )
+
+
+def trainable_parameters(task: Task, model: BaseModel) -> int:
+    """Exact count of a run's trainable numbers."""
+    layers = [(n, *features_of(model.model.get_submodule(n))) for n in task.adapter.targets]
+    return count_parameters(layers, task.adapter.rank)
