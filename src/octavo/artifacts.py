@@ -7,10 +7,13 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_MASK_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,10 @@ class Folder:
         """Folder of the exported adapter, as peft reads it."""
         return self.run(run_id) / "adapter"
 
+    def model(self, run_id: str) -> Path:
+        """Folder of the exported model of a run that trained all weights, as transformers reads it."""
+        return self.run(run_id) / "model"
+
     def evaluation(self, suite: str) -> Path:
         """A line an item and run."""
         return self.out / "evaluation" / f"{suite}.jsonl"
@@ -94,15 +101,20 @@ def write_bytes_atomic(path: str | os.PathLike[str], data: bytes) -> None:
 
     Makes the folder if it is not there. The mode follows the umask, as `open` does it.
     """
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside `path` to be written in the block; it takes the name when the block has ended well."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
+    os.close(handle)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
-            file.flush()
-            os.fsync(file.fileno())
+        yield Path(temporary)
+        _settle(temporary)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -187,7 +199,23 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _settle(path: str) -> None:
+    """Give a new file the mode that `open` would have given it, and wait until it is on the disk."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        os.fchmod(handle, 0o666 & ~_umask())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    """The process's mask. Linux tells it; elsewhere it can only be set and set back, by one thread at a time."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(status.partition("\nUmask:")[2].split(maxsplit=1)[0], 8)
+    except (OSError, ValueError, IndexError):
+        with _MASK_LOCK:
+            mask = os.umask(0)
+            os.umask(mask)
+            return mask

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load, save
+from torch import Tensor
 
 from octavo.artifacts import Folder, write_bytes_atomic, write_json_atomic
 from octavo.training.loop import LaneState, PackTrainer
@@ -63,15 +64,27 @@ class Checkpoints:
             "mean": trainer.optimizer.mean_KP[lane],
             "square": trainer.optimizer.square_KP[lane],
         }
-        content = save({name: t.cpu().clone() for name, t in tensors.items()})
         path = self.folder.checkpoints(state.run) / f"step-{state.step:08d}.safetensors"
-        write_bytes_atomic(path, content)
+        digest = self.write_tensors(path, tensors)
         return {
             "state": state.to_json(),
             "clock": trainer.optimizer.clock[lane],
             "file": str(path.relative_to(self.folder.out)),
-            "sha256": hashlib.sha256(content).hexdigest(),
+            "sha256": digest,
         }
+
+    def write_tensors(self, path: Path, tensors: Mapping[str, Tensor]) -> str:
+        """Write a lane's file whole or not at all; returns its SHA-256."""
+        content = save({name: t.cpu().clone() for name, t in tensors.items()})
+        write_bytes_atomic(path, content)
+        return hashlib.sha256(content).hexdigest()
+
+    def read_tensors(self, path: Path, digest: str) -> dict[str, Tensor]:
+        """The tensors of a lane's file; raises ValueError where it is not what was written."""
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise ValueError(f"{path.relative_to(self.folder.out)} is not what was written")
+        return load(content)
 
     def restore(self, trainer: PackTrainer) -> bool:
         """Set the trainer to the newest whole checkpoint; False where there is none.
@@ -104,30 +117,26 @@ class Checkpoints:
         return False
 
     def _restore_lane(
-        self, trainer: PackTrainer, lane: int, entry: dict[str, Any], content: bytes | None
+        self, trainer: PackTrainer, lane: int, entry: dict[str, Any], tensors: dict[str, Tensor] | None
     ) -> None:
         state = LaneState(**entry["state"])
         trainer.occupy(lane, trainer.tasks[state.run], state)
-        if content is None:
+        if tensors is None:
             return
-        tensors = load(content)
         trainer.bank.flat_KP[lane].copy_(tensors["value"])
         trainer.optimizer.mean_KP[lane].copy_(tensors["mean"])
         trainer.optimizer.square_KP[lane].copy_(tensors["square"])
         trainer.optimizer.clock[lane] = entry["clock"]
 
-    def _read(self, path: Path) -> tuple[dict[str, Any], list[bytes | None]]:
-        """A manifest and the contents of its files; raises where one is missing or not what was written."""
+    def _read(self, path: Path) -> tuple[dict[str, Any], list[dict[str, Tensor] | None]]:
+        """A manifest and the tensors of its files; raises where one is missing or not what was written."""
         manifest = _read_manifest(path)
-        contents: list[bytes | None] = []
+        contents: list[dict[str, Tensor] | None] = []
         for entry in manifest["lanes"]:
             if entry is None or entry["file"] is None:
                 contents.append(None)
                 continue
-            content = (self.folder.out / entry["file"]).read_bytes()
-            if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-                raise ValueError(f"{entry['file']} is not what was written")
-            contents.append(content)
+            contents.append(self.read_tensors(self.folder.out / entry["file"], entry["sha256"]))
         return manifest, contents
 
     def _newest_first(self) -> list[Path]:

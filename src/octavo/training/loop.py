@@ -94,8 +94,8 @@ class PackTrainer:
         self.base, self.recorder, self.after_window = base, recorder, after_window
         self.tasks = {task.run.id: task for task in tasks}
         self.micro_step_tokens = micro_step_tokens
-        self.bank = AdapterBank(base.model, [task.adapter for task in tasks], lanes)
-        self.optimizer = LaneOptimizer(self.bank)
+        self.bank = self.make_bank(lanes)
+        self.optimizer = self.make_optimizer()
         self.engine = LaneEngine(base, self.bank, self.optimizer)
         self.states: list[LaneState | None] = [None] * lanes
         # every lane as its last finite window left it
@@ -105,6 +105,18 @@ class PackTrainer:
         self.window_number = 0
         self.totals = {"tokens": 0.0, "label_tokens": 0.0, "seconds": 0.0}
         self.cut: list[list[Sample]] = []
+
+    def make_bank(self, lanes: int) -> AdapterBank:
+        """What holds the numbers that are trained."""
+        return AdapterBank(self.base.model, [task.adapter for task in self.tasks.values()], lanes)
+
+    def make_optimizer(self) -> LaneOptimizer:
+        """What steps them."""
+        return LaneOptimizer(self.bank)
+
+    def first_bad(self, lane: int, samples: Sequence[Sample]) -> str:
+        """Name the first tensor of a lane's window that is not finite."""
+        return first_bad_tensor(self.engine, lane, samples)
 
     @property
     def busy(self) -> bool:
@@ -216,7 +228,7 @@ class PackTrainer:
     def _quarantine(self, lane: int, state: LaneState, task: Task, result: WindowResult) -> None:
         state.quarantined = True
         samples = [s for samples in self.cut for s in samples if s.lane == lane]
-        bad = first_bad_tensor(self.engine, lane, samples)
+        bad = self.first_bad(lane, samples)
         ids = [task.feed.rows[i].id for batch in task.feed.batches(state.step - 1) for i in batch]
         evidence = (
             f"step {state.step}: loss {result.losses[lane]:g}, gradient norm {result.grad_norms[lane]:g}; first "

@@ -32,6 +32,8 @@ from octavo.yaml_text import dump_yaml
 LEASE_SECONDS = 900
 # the adapter of a quarantined run as its last finite step left it, beside its checkpoints
 LAST_GOOD = "last-good.safetensors"
+# events of many runs at once, which the stage says in one line
+_SAID_ELSEWHERE = ("resumed", "out_of_memory")
 
 
 class FileRecorder:
@@ -73,9 +75,13 @@ class FileRecorder:
             }
         )
         write_text_atomic(self.folder.run_settings(run.id), text)
-        life = {"state": "training", "verdict": None, "checkpoint": None, "message": f"lane {lane}"}
+        life = {"state": "training", "verdict": None, "checkpoint": None, "message": self.place(lane)}
         self.ledger.set(run.id, **life, **self._lease())
         self.progress.update(run.id, step=0, total=task.total_steps, loss=None, state="training")
+
+    def place(self, lane: int) -> str:
+        """Where a run trains, for the ledger."""
+        return f"lane {lane}"
 
     def resumed(self, task: Task, state: LaneState) -> None:
         """Cut the run's files back to its checkpoint, so that every step has one line, and say what is repeated."""
@@ -129,7 +135,7 @@ class FileRecorder:
         """An event line; what is more than routine is also said."""
         row = {"step": step, "kind": kind, "evidence": evidence, "action": action}
         append_jsonl(self.folder.events(task.run.id), row)
-        if kind != "resumed":
+        if kind not in _SAID_ELSEWHERE:
             self.progress.message(f"{task.run.id}: {evidence}")
 
     def quarantined(self, task: Task, state: LaneState, evidence: str, snapshot: Matrices | None) -> None:

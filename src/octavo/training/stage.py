@@ -9,7 +9,6 @@ from typing import Any
 from octavo.artifacts import Folder
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
-from octavo.lanes.targets import features_of
 from octavo.ledger import Ledger
 from octavo.models.load import load_model
 from octavo.models.resolve import BaseSource
@@ -26,7 +25,7 @@ from octavo.training.plan import Plan, lanes_for, make_plan
 from octavo.training.plan_file import read_plans, write_plan
 from octavo.training.probe import seconds_of
 from octavo.training.recorder import FileRecorder
-from octavo.training.tasks import Task, make_task, trainable_parameters
+from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
 
 ENDED = ("completed", "quarantined")
 
@@ -94,9 +93,9 @@ def _train_pack(
     model = BaseModel(load_model(source, dtype).to(device))
     tasks = [make_task(run, *rows[run.id], model.model) for run in runs]
     parameters = {task.run.id: trainable_parameters(task, model) for task in tasks}
-    for note in [*model.notes, *_wide_ranks(tasks, model)]:
+    for note in [*model.notes, *wide_ranks(tasks, model)]:
         progress.message(note)
-    _tell_parameters(parameters, progress)
+    progress.message(tell_parameters(parameters))
     plan = _plan(study, base, tasks, model, limit, folder, progress)
     trainer_recorder = FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
     trainer = PackTrainer(model, tasks, plan.lanes, plan.micro_step_tokens, trainer_recorder, after_window)
@@ -141,26 +140,6 @@ def _measured(trainer: PackTrainer, meter: PeakMeter) -> dict[str, Any]:
         "tokens": int(trainer.totals["tokens"]),
         "label_tokens": int(trainer.totals["label_tokens"]),
     }
-
-
-def _wide_ranks(tasks: Sequence[Task], model: BaseModel) -> list[str]:
-    """What to say of ranks above the smaller side of a layer: they add parameters and no freedom."""
-    notes: dict[tuple[int, str], str] = {}
-    for task in tasks:
-        for name in task.adapter.targets:
-            smaller, kind = min(features_of(model.model.get_submodule(name))), name.rsplit(".", 1)[-1]
-            if task.adapter.rank > smaller:
-                notes[task.adapter.rank, kind] = (
-                    f"train.lora.rank {task.adapter.rank} is above the {smaller} features of {kind}: a rank of "
-                    f"{smaller} can express the same"
-                )
-    return list(notes.values())
-
-
-def _tell_parameters(parameters: dict[str, int], progress: Progress) -> None:
-    counts = sorted(set(parameters.values()))
-    text = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    progress.message(f"trainable parameters a run: {text}")
 
 
 def _plan(

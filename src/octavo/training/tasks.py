@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import nn
@@ -51,6 +51,8 @@ def make_task(run: Run, rows: Sequence[Tokens], heldout: Sequence[Tokens], model
         InputError: train.lora.targets matches no layer.
     """
     train = run.train
+    # whoever trains all weights has no adapter; train.lora is not looked at
+    targets = resolve_targets(model, train.lora.targets) if train.method == "lora" else []
     return Task(
         run=run,
         feed=Feed(rows, run.seed, train.batch_size, train.accumulation, train.epochs, train.steps),
@@ -58,8 +60,8 @@ def make_task(run: Run, rows: Sequence[Tokens], heldout: Sequence[Tokens], model
         adapter=AdapterSpec(
             rank=train.lora.rank,
             alpha=train.lora.alpha,
-            dropout=train.lora.dropout,
-            targets=tuple(resolve_targets(model, train.lora.targets)),
+            dropout=train.lora.dropout if train.method == "lora" else 0.0,
+            targets=tuple(targets),
             rank_scaling=train.lora.rank_scaling,
         ),
         optimizer=OptimizerSpec(
@@ -72,7 +74,36 @@ def make_task(run: Run, rows: Sequence[Tokens], heldout: Sequence[Tokens], model
     )
 
 
-def trainable_parameters(task: Task, model: BaseModel) -> int:
-    """Exact count of a run's trainable numbers."""
-    layers = [(n, *features_of(model.model.get_submodule(n))) for n in task.adapter.targets]
+def trainable_parameters(task: Task, model: BaseModel | nn.Module) -> int:
+    """Exact count of a run's trainable numbers; tied ones count once."""
+    inner = model.model if isinstance(model, BaseModel) else model
+    if task.run.train.method == "full":
+        return sum(p.numel() for p in inner.parameters())
+    layers = [(n, *features_of(inner.get_submodule(n))) for n in task.adapter.targets]
     return count_parameters(layers, task.adapter.rank)
+
+
+def wide_ranks(tasks: Sequence[Task], model: BaseModel | nn.Module) -> list[str]:
+    """What to say of ranks above the smaller side of a layer: they add parameters and no freedom."""
+    inner = model.model if isinstance(model, BaseModel) else model
+    notes: dict[tuple[int, str], str] = {}
+    for task in tasks:
+        for name in task.adapter.targets:
+            smaller, kind = min(features_of(inner.get_submodule(name))), name.rsplit(".", 1)[-1]
+            if task.adapter.rank > smaller:
+                notes[task.adapter.rank, kind] = (
+                    f"train.lora.rank {task.adapter.rank} is above the {smaller} features of {kind}: a rank of "
+                    f"{smaller} can express the same"
+                )
+    return list(notes.values())
+
+
+def tell_parameters(parameters: Mapping[str, int]) -> str:
+    """How many numbers a run trains, for people.
+
+    Arguments:
+        parameters: by run.
+    """
+    counts = sorted(set(parameters.values()))
+    text = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return f"trainable parameters a run: {text}"
