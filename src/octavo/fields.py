@@ -12,13 +12,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
+from octavo.sizes import SIZE, memory_bytes
 from octavo.yaml_text import number
 
 MAX_SEED = 2**63 - 1  # what torch.Generator.manual_seed takes without wrapping
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?)?B")
-_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def read_number(value: Any) -> int | float:
@@ -133,7 +132,7 @@ def read_memory(value: Any) -> str | float:
     """`auto`, a size with a unit ("12GiB"), or a share of what is free in (0, 1]."""
     if value == "auto":
         return value
-    if isinstance(value, str) and _SIZE.fullmatch(value):
+    if isinstance(value, str) and SIZE.fullmatch(value):
         if memory_bytes(value) < 1:
             raise ValueError("is no memory at all")
         return value
@@ -141,15 +140,6 @@ def read_memory(value: Any) -> str | float:
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
         raise ValueError('is none of auto, a size like "12GiB", or a share above 0 and at most 1')
     return float(share)
-
-
-def memory_bytes(size: str) -> int:
-    """Bytes of a size such as "12GiB" (powers of 1024) or "12GB" (powers of 1000)."""
-    match = _SIZE.fullmatch(size)
-    if match is None:
-        raise ValueError(f"{size!r} is no size like 12GiB")
-    unit = match[2] or ""
-    return int(float(match[1]) * (1024 if unit.endswith("i") else 1000) ** _POWERS[unit[:1]])
 
 
 def finite_everywhere(value: Any) -> Any:

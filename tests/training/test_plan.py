@@ -71,8 +71,10 @@ def usual(tiny, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_plan_is_written_with_its_parts_and_what_was_measured(usual: Path):
     plan = plan_of(usual)
     parts = plan["predicted_bytes"]
-    assert set(parts) == {"base", "adapters", "activations", "head", "peak"}
-    assert parts["peak"] == sum(parts[key] for key in parts if key != "peak")
+    of_training = ("base", "adapters", "activations", "head", "workspace")
+    assert set(parts) == {*of_training, "training", "evaluation", "peak"}
+    assert parts["training"] == sum(parts[key] for key in of_training)
+    assert parts["peak"] == max(parts["training"], parts["evaluation"])
     assert (plan["lanes"], plan["dtype"], plan["base_parameters"]) == (4, "float32", 32_608)
     assert plan["limit_bytes"] > parts["peak"]
     assert plan["predicted_seconds"] > 0

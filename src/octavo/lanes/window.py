@@ -1,4 +1,8 @@
-"""One optimizer step of all lanes: micro-steps, gradients, the finite guard, clipped steps."""
+"""One optimizer step of all lanes: micro-steps, gradients, the finite guard, clipped steps.
+
+When memory runs out the window is cut finer and repeated from its first micro-step: nothing has stepped by then, so
+that it comes to the same as a window that was planned so.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,13 @@ from dataclasses import dataclass, field
 
 import torch
 
+from octavo.errors import MachineError
 from octavo.lanes.adapters import AdapterBank
 from octavo.lanes.base import BaseModel
 from octavo.lanes.loss import head_loss
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample, build_pack
+from octavo.lanes.shortage import give_back, is_out_of_memory
 
 
 @dataclass
@@ -24,12 +30,16 @@ class WindowResult:
         grad_norms: before clipping.
         stepped: whether the lane took its step: loss and gradient were finite and it was asked to.
         tokens: rows that were computed.
+        cut: the micro-steps that the window was made in.
+        token_budget: tokens of a micro-step, smaller than asked for where memory ran out.
     """
 
     losses: list[float]
     grad_norms: list[float]
     stepped: list[bool] = field(default_factory=list)
     tokens: int = 0
+    cut: Sequence[Sequence[Sample]] = ()
+    token_budget: int = 0
 
 
 def split_micro_steps(chunks: Sequence[Sequence[Sequence[Sample]]], token_budget: int) -> list[list[Sample]]:
@@ -70,6 +80,7 @@ class LaneEngine:
 
     def __init__(self, base: BaseModel, bank: AdapterBank, optimizer: LaneOptimizer) -> None:
         self.base, self.bank, self.optimizer = base, bank, optimizer
+        self._under_way: Sequence[Sample] = ()
 
     def accumulate(self, samples: Sequence[Sample]) -> torch.Tensor:
         """Forward and backward of one micro-step; adds to the gradients and returns weighted losses, [K]."""
@@ -99,19 +110,83 @@ class LaneEngine:
         Arguments:
             learning_rates, may_step: one a lane.
         """
+        return self._step(self._gradients(micro_steps), micro_steps, learning_rates, may_step)
+
+    def run_within(
+        self,
+        chunks: Sequence[Sequence[Sequence[Sample]]],
+        token_budget: int,
+        learning_rates: Sequence[float],
+        may_step: Sequence[bool],
+    ) -> WindowResult:
+        """`run` of a window cut by `split_micro_steps`; out of memory it is cut in halves and repeated.
+
+        Arguments:
+            chunks, token_budget: as `split_micro_steps` takes them.
+
+        Raises:
+            MachineError: one sample alone does not fit, twice in a row. No lane has stepped.
+        """
+        alone_before = False
+        while True:
+            cut = split_micro_steps(chunks, token_budget)
+            try:
+                sums = self._gradients(cut)
+                break
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+            # out of the except block, where the error's frames no longer hold the step's tensors
+            give_back(self.base.device)
+            alone = len(self._under_way) == 1
+            if alone and alone_before:
+                raise MachineError(_too_large(self._under_way[0]))
+            alone_before = alone
+            if not alone:
+                token_budget = _halved(cut, token_budget)
+        result = self._step(sums, cut, learning_rates, may_step)
+        result.token_budget = token_budget
+        return result
+
+    def _gradients(self, micro_steps: Sequence[Sequence[Sample]]) -> list[list[float]]:
+        """Gradients of a window, from none; returns weighted losses and gradient norms of the lanes."""
         self.optimizer.zero_grad()
         losses_K = torch.zeros(self.bank.lanes, dtype=torch.float64, device=self.base.device)
-        tokens = 0
         for samples in micro_steps:
+            self._under_way = samples
             losses_K += self.accumulate(samples)
-            tokens += sum(len(s.ids) for s in samples)
         # the one moment in a window at which the host waits for the device
-        both = torch.stack([losses_K, self.optimizer.grad_norms().double()]).tolist()
-        result = WindowResult(losses=both[0], grad_norms=both[1], tokens=tokens)
+        return torch.stack([losses_K, self.optimizer.grad_norms().double()]).tolist()
+
+    def _step(
+        self,
+        sums: list[list[float]],
+        micro_steps: Sequence[Sequence[Sample]],
+        learning_rates: Sequence[float],
+        may_step: Sequence[bool],
+    ) -> WindowResult:
+        losses, norms = sums
+        tokens = sum(len(s.ids) for samples in micro_steps for s in samples)
+        result = WindowResult(losses=losses, grad_norms=norms, tokens=tokens, cut=micro_steps)
         for lane in range(self.bank.lanes):
-            finite = math.isfinite(both[0][lane]) and math.isfinite(both[1][lane])
+            finite = math.isfinite(losses[lane]) and math.isfinite(norms[lane])
             result.stepped.append(finite and may_step[lane])
             if result.stepped[lane]:
-                self.optimizer.step(lane, learning_rates[lane], both[1][lane])
+                self.optimizer.step(lane, learning_rates[lane], norms[lane])
         self.bank.refresh()
         return result
+
+
+def _halved(cut: Sequence[Sequence[Sample]], token_budget: int) -> int:
+    """Half the tokens of the largest micro-step: half of a budget that no window fills would change nothing."""
+    largest = max(sum(len(s.ids) for s in samples) for samples in cut)
+    return max(1, min(token_budget, largest) // 2)
+
+
+def _too_large(sample: Sample) -> str:
+    return (
+        f"out of memory: one example of {len(sample.ids)} tokens does not fit beside base and adapters, and an "
+        "example cannot be cut. Nothing is lost: free memory (other programs) and the same command continues; "
+        "or take a smaller train.max_length, train.lora.rank or lanes.strategy, or lanes.allow_shorter: true, with "
+        "another --out"
+    )

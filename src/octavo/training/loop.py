@@ -16,9 +16,11 @@ from octavo.lanes.pack import Sample
 from octavo.lanes.peft_io import Matrices, nonfinite_count, unmoved_layers
 from octavo.lanes.scoring import score_all
 from octavo.lanes.trace import first_bad_tensor
-from octavo.lanes.window import LaneEngine, WindowResult, split_micro_steps
+from octavo.lanes.window import LaneEngine, WindowResult
 from octavo.training.tasks import Task
 
+# kind of the event of a window or a held-out pack that had to be repeated in smaller parts
+OUT_OF_MEMORY = "out_of_memory"
 # by this many steps every B must have left zero (the first step may have learning rate 0)
 _MOVED_BY = 3
 
@@ -80,6 +82,8 @@ class PackTrainer:
         window_number: windows of the pack so far; totals: what they came to, {tokens, label_tokens, seconds}, held-out
             evaluation aside.
         finished: {run id: "completed" or "quarantined"}.
+        micro_step_tokens, scoring_tokens: budgets in force, smaller than the plan's once memory has run out.
+        halvings: {window, from, to} of each time that it has.
     """
 
     def __init__(
@@ -104,7 +108,9 @@ class PackTrainer:
         self.finished: dict[str, str] = {}
         self.window_number = 0
         self.totals = {"tokens": 0.0, "label_tokens": 0.0, "seconds": 0.0}
-        self.cut: list[list[Sample]] = []
+        self.cut: Sequence[Sequence[Sample]] = []
+        self.scoring_tokens = micro_step_tokens
+        self.halvings: list[dict[str, int]] = []
 
     def make_bank(self, lanes: int) -> AdapterBank:
         """What holds the numbers that are trained."""
@@ -117,6 +123,10 @@ class PackTrainer:
     def first_bad(self, lane: int, samples: Sequence[Sample]) -> str:
         """Name the first tensor of a lane's window that is not finite."""
         return first_bad_tensor(self.engine, lane, samples)
+
+    def use_budget(self, tokens: int) -> None:
+        """Take another number of tokens of a micro-step, for training and for held-out scoring."""
+        self.micro_step_tokens = self.scoring_tokens = tokens
 
     @property
     def busy(self) -> bool:
@@ -154,9 +164,11 @@ class PackTrainer:
             rates[lane] = task.learning_rate(state.step)
             chunks.append(task.feed.window(state.step, lane))
         may_step = [s is not None and not s.quarantined for s in self.states]
-        self.cut = split_micro_steps(chunks, self.micro_step_tokens)
-        result = self.engine.run(self.cut, rates, may_step)
+        result = self.engine.run_within(chunks, self.micro_step_tokens, rates, may_step)
+        self.cut = result.cut
         self.window_number += 1
+        if result.token_budget < self.micro_step_tokens:
+            self._take_halved(result.token_budget)
         if self.after_window is not None:
             self.after_window(self)
         seconds = time.perf_counter() - began
@@ -173,6 +185,27 @@ class PackTrainer:
             if not state.quarantined:
                 self._record(lane, state, rates[lane], result, heldout.get(lane))
         self._release()
+
+    def _take_halved(self, budget: int) -> None:
+        """Memory ran out in the window that has just been made: what follows is cut as finely."""
+        self.halvings.append({"window": self.window_number, "from": self.micro_step_tokens, "to": budget})
+        evidence = (
+            f"memory ran out with micro-steps of up to {self.micro_step_tokens:,} tokens in window "
+            f"{self.window_number}"
+        )
+        for _, state in self._occupied():
+            action = f"window repeated with {budget:,} tokens a micro-step, kept from here on"
+            self.recorder.event(self.tasks[state.run], state.step + 1, OUT_OF_MEMORY, evidence, action)
+        self.micro_step_tokens = budget
+        self.scoring_tokens = min(self.scoring_tokens, budget)
+
+    def _take_halved_scoring(self, budget: int) -> None:
+        evidence = f"memory ran out in held-out scoring of {self.scoring_tokens:,} tokens at once"
+        for _, state in self._occupied():
+            self.recorder.event(
+                self.tasks[state.run], state.step, OUT_OF_MEMORY, evidence, f"repeated with {budget:,}"
+            )
+        self.scoring_tokens = budget
 
     def _occupied(self) -> list[tuple[int, LaneState]]:
         return [(lane, state) for lane, state in enumerate(self.states) if state is not None]
@@ -251,7 +284,7 @@ class PackTrainer:
             due = state.step % task.run.train.eval_every == 0 or state.step == task.total_steps
             if due and not state.quarantined:
                 samples += [Sample(lane, row.ids, row.labels) for row in task.heldout]
-        losses, counts = score_all(self.base, samples, self.micro_step_tokens)
+        losses, counts = score_all(self.base, samples, self.scoring_tokens, halved=self._take_halved_scoring)
         found: dict[int, float] = {}
         for lane in {s.lane for s in samples}:
             picked = [i for i, s in enumerate(samples) if s.lane == lane]

@@ -1,28 +1,53 @@
 """The memory plan: what the study will hold at its peak, and how many tokens a micro-step may have.
 
-peak = base + lanes x 20 bytes x adapter parameters + activations(tokens of a micro-step) + head chunk + workspace.
+peak = the larger of training and evaluation
+training = base + lanes x 20 bytes x adapter parameters + activations(tokens of a micro-step) + head chunk + workspace
 The tokens of a micro-step are the only knob: lanes are split over micro-steps, never trained differently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 
 from octavo.errors import InputError
-from octavo.lanes.loss import CHUNK_ROWS
+from octavo.sizes import in_words
+from octavo.training.footprint import (
+    activation_bytes_per_token,
+    adapter_bytes,
+    backward_bytes_per_token,
+    bytes_of,
+    generation_bytes,
+    head_bytes,
+    scoring_bytes,
+)
 
-# parameter, gradient and two moments in float32 (optimizer.py), and the last good parameters (loop.py); bfloat16
-# bases add a copy for the products
-BYTES_PER_ADAPTER_PARAMETER = 20
 # more tokens than this a micro-step gain nothing: the products of the base are at full speed long before
 MOST_TOKENS = 4096
-# allocator slack and temporaries over the saved tensors, measured on the embedded model (CPU)
-ACTIVATION_SLACK = 1.6
 _STRATEGIES = {"batched": 4, "safe": 2}
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a study's data and settings ask for; the defaults ask for full micro-steps and no evaluation.
+
+    Attributes:
+        largest: from a budget of tokens to (tokens, labels) of the largest micro-step that will occur.
+        heldout_tokens: of the largest pack of held-out examples, given the budget.
+        contestants, adapter_numbers: adapters that answer in the evaluation, and their numbers together.
+        prompts, prompt_tokens, new_tokens: of the generations that are made together.
+    """
+
+    largest: Callable[[int], tuple[int, int]] = lambda budget: (budget, budget)
+    heldout_tokens: Callable[[int], int] = lambda budget: budget
+    contestants: int = 0
+    adapter_numbers: int = 0
+    prompts: int = 0
+    prompt_tokens: int = 0
+    new_tokens: int = 0
 
 
 @dataclass
@@ -33,10 +58,19 @@ class Plan:
         lanes: runs trained side by side. base_parameters: of the frozen model.
         micro_step_tokens: most tokens of a micro-step.
         longest_example: tokens of the longest example of any run.
-        predicted_bytes: parts of the peak, and their sum under "peak".
-        limit_bytes: what the plan kept under.
-        predicted_seconds: training time by the probe step, None before it.
+        predicted_bytes: parts of training's peak and their sum "training", "evaluation", and the larger as "peak";
+            corrected by the probe once it has run.
+        limit_bytes: what the plan kept under; like all bytes here on top of what the process held before.
+        largest_micro_step: tokens that the largest micro-step will really have.
+        adapter_parameters: numbers of one lane's padded adapter.
+        path: which forward pass the activations were counted for.
+        analytic_bytes: the parts as they were before the probe.
+        analytic_error: of the analytic peak, relative to the probe's (before training) or the measured one (after).
+        probe: {tokens, peak_bytes, seconds: of each step; fixed_bytes, bytes_per_token: the line through them}.
+        predicted_seconds: training time by the probe, None before it.
         memory: `lanes.memory` as the study asked for it.
+        shortened_to: `train.max_length` in force because one longest example did not fit, None: the study's own.
+        halvings: {window, from, to} of each time that memory ran out.
         device, versions: where training began, and with what.
         measured: peak_bytes and seconds, once training has ended.
     """
@@ -48,53 +82,33 @@ class Plan:
     longest_example: int
     predicted_bytes: dict[str, int]
     limit_bytes: int
+    largest_micro_step: int = 0
+    adapter_parameters: int = 0
+    path: str = "generic"
+    analytic_bytes: dict[str, int] = field(default_factory=dict)
+    analytic_error: float | None = None
+    probe: dict[str, Any] | None = None
     memory: str | float | None = None
     predicted_seconds: float | None = None
+    shortened_to: int | None = None
+    halvings: list[dict[str, int]] = field(default_factory=list)
     device: dict[str, Any] | None = None
     versions: dict[str, str] | None = None
     measured: dict[str, Any] = field(default_factory=lambda: {"peak_bytes": None, "seconds": None})
-
-    @property
-    def between_windows(self) -> int:
-        """Bytes that may be held when no window is under way: what stays, and as much air as half a window."""
-        parts = self.predicted_bytes
-        return parts["base"] + parts["adapters"] + parts["activations"] // 2
 
     def to_json(self) -> dict[str, Any]:
         """As written to plan.json."""
         return asdict(self)
 
 
+class DoesNotFit(InputError):
+    """Base, adapters and one longest example need more than the limit."""
+
+
 def lanes_for(strategy: str | int, runs: int) -> int:
     """Runs side by side: full (and auto) all, batched 4, safe 2, or a number."""
     wanted = strategy if isinstance(strategy, int) else _STRATEGIES.get(strategy, runs)
     return max(1, min(int(wanted), runs))
-
-
-def activation_bytes_per_token(config: Any, dtype: torch.dtype, targets: Sequence[str]) -> int:
-    """Bytes that one token leaves behind in the forward pass for the backward pass, by the tensors that it saves.
-
-    Counted for pre-norm decoders with a gated MLP: two norms keep their input in float32 and their output, attention
-    keeps q, k, v and its output (in float32 on a CPU), the MLP keeps gate, activated gate and up.
-    """
-    size = torch.empty(0, dtype=dtype).element_size()
-    text = config.get_text_config()
-    width, layers = int(text.hidden_size), int(text.num_hidden_layers)
-    heads = int(text.num_attention_heads)
-    head_width = int(getattr(text, "head_dim", None) or width // heads)
-    kv = head_width * int(getattr(text, "num_key_value_heads", None) or heads)
-    inner = int(getattr(text, "intermediate_size", None) or 4 * width)
-    attention = 4 * (2 * heads * head_width + 2 * kv) + size * heads * head_width
-    norms = 2 * (4 * width + size * width)
-    mlp = 3 * size * inner
-    if any(name.endswith(("down_proj", "c_proj")) and "attn" not in name for name in targets):
-        mlp += size * inner
-    return int(layers * (attention + norms + mlp) * ACTIVATION_SLACK)
-
-
-def _size(count: int) -> str:
-    """Bytes for people: 1.25 GiB, 640.00 MiB."""
-    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.2f} MiB"
 
 
 def make_plan(
@@ -106,6 +120,11 @@ def make_plan(
     lanes: int,
     longest_example: int,
     limit_bytes: int,
+    demand: Demand | None = None,
+    path: str = "generic",
+    device: str = "cpu",
+    dropout: bool = True,
+    rank: int = 8,
 ) -> Plan:
     """Predict the peak and choose the tokens of a micro-step.
 
@@ -113,36 +132,76 @@ def make_plan(
         base_parameters: numbers of the frozen weights, tied ones once.
         adapter_parameters: numbers of one lane's padded adapter.
         limit_bytes: memory that may be used, the base included.
+        path, device, dropout, rank: as `footprint.activation_bytes_per_token` takes them.
 
     Raises:
-        InputError: base, adapters and one longest example do not fit; says how much is missing.
+        DoesNotFit: an InputError that says how much is missing.
     """
-    text = config.get_text_config()
-    size = torch.empty(0, dtype=dtype).element_size()
-    per_parameter = BYTES_PER_ADAPTER_PARAMETER + (0 if dtype == torch.float32 else size)
-    base_bytes = base_parameters * size
-    adapters = lanes * per_parameter * adapter_parameters
-    # a chunk of logits in the base's dtype, in float32, and its gradient
-    head = CHUNK_ROWS * int(text.vocab_size) * (2 * size + 8)
-    per_token = activation_bytes_per_token(config, dtype, targets)
-    room = limit_bytes - base_bytes - adapters - head
-    tokens = min(MOST_TOKENS, room // per_token)
+    demand = demand or Demand()
+    per_token = activation_bytes_per_token(config, dtype, targets, path, device, dropout, rank)
+    backward = backward_bytes_per_token(config, dtype)
+    base = base_parameters * bytes_of(dtype)
+    adapters = lanes * adapter_bytes(adapter_parameters, dtype)
+    fixed = base + adapters
+    tokens = tokens_within(limit_bytes - fixed, per_token, backward, head_bytes(config, dtype))
     if tokens < longest_example:
-        missing = longest_example * per_token - room
-        raise InputError(
-            f"the study does not fit into memory: base, {lanes} adapters and one example of {longest_example} "
-            f"tokens need {_size(missing)} more than the {_size(limit_bytes)} of lanes.memory; "
-            "lower train.max_length, "
-            "train.lora.rank or lanes.strategy, or raise lanes.memory"
+        need = (
+            fixed + longest_example * per_token + max(head_bytes(config, dtype), longest_example * backward)
         )
-    parts = {"base": base_bytes, "adapters": adapters, "activations": int(tokens * per_token), "head": head}
-    parts["peak"] = sum(parts.values())
+        raise does_not_fit(lanes, longest_example, need - limit_bytes, limit_bytes)
+    largest, labels = demand.largest(tokens)
+    head = head_bytes(config, dtype, labels)
+    step = largest * per_token + max(head, largest * backward)
+    scoring = scoring_bytes(config, dtype, demand.heldout_tokens(tokens))
+    parts = {
+        "base": base,
+        "adapters": adapters,
+        "activations": largest * per_token,
+        "head": head,
+        "workspace": max(step, scoring) - largest * per_token - head,
+    }
+    evaluation = base + _evaluation_bytes(config, dtype, tokens, demand, device)
     return Plan(
         lanes=lanes,
         dtype=str(dtype).removeprefix("torch."),
         base_parameters=base_parameters,
-        micro_step_tokens=int(tokens),
+        micro_step_tokens=tokens,
         longest_example=longest_example,
-        predicted_bytes=parts,
+        predicted_bytes=with_sums(parts, evaluation),
         limit_bytes=limit_bytes,
+        largest_micro_step=largest,
+        adapter_parameters=adapter_parameters,
+        path=path,
+        analytic_bytes=with_sums(parts, evaluation),
     )
+
+
+def tokens_within(room: int, per_token: float, backward: float, head: int) -> int:
+    """Most tokens whose activations fit into `room` bytes beside a chunk of logits or one layer's backward pass."""
+    tokens = min((room - head) / per_token, room / (per_token + backward))
+    return max(0, min(MOST_TOKENS, int(tokens)))
+
+
+def with_sums(parts: dict[str, int], evaluation: int) -> dict[str, int]:
+    """The parts of training with their sum, what the evaluation takes, and the larger of the two."""
+    training = sum(parts.values())
+    return {**parts, "training": training, "evaluation": evaluation, "peak": max(training, evaluation)}
+
+
+def does_not_fit(lanes: int, longest: int, missing: int, limit: int) -> DoesNotFit:
+    """The message with what is missing and what to do."""
+    return DoesNotFit(
+        f"the study does not fit into memory: base, {lanes} adapters and one example of {longest} tokens need "
+        f"{in_words(missing)} more than the {in_words(limit)} of lanes.memory; lower train.max_length, "
+        "train.lora.rank or lanes.strategy, allow shorter examples (lanes.allow_shorter), or raise lanes.memory"
+    )
+
+
+def _evaluation_bytes(config: Any, dtype: torch.dtype, tokens: int, demand: Demand, device: str) -> int:
+    """Adapters that answer, and the larger of held-out scoring and generation."""
+    scoring = scoring_bytes(config, dtype, demand.heldout_tokens(tokens))
+    generation = generation_bytes(
+        config, dtype, demand.prompts, demand.prompt_tokens, demand.new_tokens, device
+    )
+    answering = adapter_bytes(demand.adapter_numbers, dtype, trained=False)
+    return answering + max(scoring, generation if demand.prompts else 0)

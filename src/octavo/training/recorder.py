@@ -150,17 +150,21 @@ class FileRecorder:
         )
 
     def completed(self, task: Task, state: LaneState, matrices: Matrices) -> None:
-        """Export the adapter; its config is written last, so that a folder without one is no adapter."""
+        """Export what was trained, then say so."""
+        self.export(task, matrices)
+        self.ledger.set(task.run.id, state="completed", message=None, lease=None)
+        self.progress.update(
+            task.run.id, step=state.step, total=task.total_steps, loss=None, state="completed"
+        )
+
+    def export(self, task: Task, matrices: Matrices) -> None:
+        """Write the adapter; its config is written last, so that a folder without one is no adapter."""
         files = adapter_files(task.adapter, matrices, self.base.model, self.model)
         config = files.pop(CONFIG)
         card = model_card(task, self.base.model, self.study, self.parameters[task.run.id])
         place = self.folder.adapter(task.run.id)
         for name, content in {**files, "README.md": card.encode(), CONFIG: config}.items():
             write_bytes_atomic(place / name, content)
-        self.ledger.set(task.run.id, state="completed", message=None, lease=None)
-        self.progress.update(
-            task.run.id, step=state.step, total=task.total_steps, loss=None, state="completed"
-        )
 
     def checkpointed(self, run_id: str, step: int) -> None:
         """Renew the lease of a run whose numbers have just been saved."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from octavo.artifacts import Folder
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
+from octavo.lanes.shortage import give_back
 from octavo.ledger import Ledger
 from octavo.models.load import load_model
 from octavo.models.resolve import BaseSource
@@ -19,11 +19,12 @@ from octavo.training.checkpoint import Checkpoints
 from octavo.training.data import Encoder, load_rows
 from octavo.training.device import describe, library_versions, pick_device, pick_dtype
 from octavo.training.interrupt import stop_between_windows
+from octavo.training.limits import memory_limit
 from octavo.training.loop import PackTrainer
-from octavo.training.memory import PeakMeter, give_back, memory_limit
-from octavo.training.plan import Plan, lanes_for, make_plan
+from octavo.training.memory import PeakMeter
+from octavo.training.plan import Plan
 from octavo.training.plan_file import read_plans, write_plan
-from octavo.training.probe import seconds_of
+from octavo.training.planning import note_halvings, note_measured, plan_pack, probe_pack, tell
 from octavo.training.recorder import FileRecorder
 from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
 
@@ -96,19 +97,27 @@ def _train_pack(
     for note in [*model.notes, *wide_ranks(tasks, model)]:
         progress.message(note)
     progress.message(tell_parameters(parameters))
-    plan = _plan(study, base, tasks, model, limit, folder, progress)
+    plan, new = _plan(study, base, tasks, model, limit, folder)
     trainer_recorder = FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
     trainer = PackTrainer(model, tasks, plan.lanes, plan.micro_step_tokens, trainer_recorder, after_window)
+    if new:
+        probe_pack(plan, trainer, tasks, meter, progress.message)
+        plan.device, plan.versions = plan.device or describe(device), plan.versions or library_versions()
+        write_plan(folder, base.name, plan)
+        progress.message(tell(plan))
     keep = max(run.train.keep_checkpoints for run in runs)
     checkpoints = Checkpoints(folder, base.name, keep, progress.message)
     if checkpoints.restore(trainer):
         _tell_resumed(trainer, trainer_recorder)
-    else:
-        plan.predicted_seconds = seconds_of(trainer, tasks)
-        plan.device, plan.versions = describe(device), library_versions()
+    give_back(device)
+    meter.restart()
+
+    def halved() -> None:
+        note_halvings(plan, trainer, progress.message)
         write_plan(folder, base.name, plan)
+
     try:
-        stopped = _loop(trainer, checkpoints, trainer_recorder, meter.start + plan.between_windows)
+        stopped = _loop(trainer, checkpoints, trainer_recorder, halved)
     except Exception as error:
         # the disk may be what failed; the first error is the one to tell
         with contextlib.suppress(Exception):
@@ -117,7 +126,7 @@ def _train_pack(
                     trainer_recorder.failed(state.run, error)
         raise
     if not trainer.busy:
-        plan.measured = _measured(trainer, meter)
+        note_measured(plan, trainer, meter)
         write_plan(folder, base.name, plan)
     if stopped:
         raise KeyboardInterrupt
@@ -132,69 +141,38 @@ def _tell_resumed(trainer: PackTrainer, recorder: FileRecorder) -> None:
         recorder.queued(run_id)
 
 
-def _measured(trainer: PackTrainer, meter: PeakMeter) -> dict[str, Any]:
-    peak = meter.peak()
-    return {
-        "peak_bytes": None if peak is None else max(0, peak - meter.start),
-        "seconds": round(trainer.totals["seconds"], 3),
-        "tokens": int(trainer.totals["tokens"]),
-        "label_tokens": int(trainer.totals["label_tokens"]),
-    }
-
-
 def _plan(
-    study: Study,
-    base: Base,
-    tasks: Sequence[Task],
-    model: BaseModel,
-    limit: int,
-    folder: Folder,
-    progress: Progress,
-) -> Plan:
-    """The frozen plan of an earlier call, or a new one where there is none or `lanes.memory` was changed."""
+    study: Study, base: Base, tasks: Sequence[Task], model: BaseModel, limit: int, folder: Folder
+) -> tuple[Plan, bool]:
+    """The frozen plan of an earlier call, or a new one where there is none or `lanes.memory` was changed; is it
+    new?"""
     stored = read_plans(folder).get(base.name)
     frozen = None if stored is None else Plan(**stored)
     if frozen is not None and frozen.memory == study.lanes.memory:
-        return frozen
-    targets = sorted({name for task in tasks for name in task.adapter.targets})
-    plan = make_plan(
-        config=model.config,
-        dtype=model.dtype,
-        base_parameters=sum(p.numel() for p in model.model.parameters()),
-        adapter_parameters=max(trainable_parameters(task, model) for task in tasks),
-        targets=targets,
-        lanes=frozen.lanes if frozen else lanes_for(study.lanes.strategy, len(tasks)),
-        longest_example=max(len(r.ids) for task in tasks for r in [*task.feed.rows, *task.heldout]),
-        limit_bytes=limit,
-    )
-    plan.memory = study.lanes.memory
+        return frozen, False
+    lanes = frozen.lanes if frozen else None
+    plan = plan_pack(study, tasks, model.model, model.dtype, limit, model.device.type, lanes)
     if frozen is not None:
-        plan.predicted_seconds, plan.device, plan.versions = (
-            frozen.predicted_seconds,
-            frozen.device,
-            frozen.versions,
-        )
-        write_plan(folder, base.name, plan)
-    peak, share = plan.predicted_bytes["peak"], plan.predicted_bytes["peak"] / limit
-    progress.message(
-        f"{plan.lanes} lanes, micro-steps of up to {plan.micro_step_tokens:,} tokens in {plan.dtype}: "
-        f"{peak / 2**30:.1f} GiB predicted ({share:.0%} of what may be used)"
-    )
-    return plan
+        plan.device, plan.versions, plan.halvings = frozen.device, frozen.versions, frozen.halvings
+    return plan, True
 
 
-def _loop(trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder, most_bytes: int) -> bool:
+def _loop(
+    trainer: PackTrainer, checkpoints: Checkpoints, recorder: FileRecorder, halved: Callable[[], None]
+) -> bool:
     """Train until all runs have ended or a person asks to stop, which is what is returned.
 
     Arguments:
-        most_bytes: what the process may hold between two windows before it gives freed memory back.
+        halved: called after a window that memory had not sufficed for at first.
     """
     stop = False
     with stop_between_windows() as asked_to_stop:
         while trainer.busy and not stop:
             ended = len(trainer.finished)
+            halvings = len(trainer.halvings)
             trainer.step()
-            give_back(trainer.base.device, most_bytes)
+            if len(trainer.halvings) > halvings:
+                halved()
             stop = asked_to_stop.is_set()
             if stop or len(trainer.finished) > ended or _due(trainer):
                 checkpoints.save(trainer)

@@ -1,0 +1,39 @@
+"""Running out of memory: how it is told from other errors, and what can be freed."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+
+import torch
+
+# what torch, its libraries and C++ say where no exception class of its own stands for it
+_SAYINGS = (
+    "can't allocate memory",
+    "DefaultCPUAllocator",
+    "std::bad_alloc",
+    "out of memory",
+    "could not create a memory object",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Was a request for memory refused, by a device, by the system or by Python?"""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and any(saying in str(error) for saying in _SAYINGS)
+
+
+def give_back(device: torch.device) -> None:
+    """Return what has been freed to the system, as far as it goes.
+
+    To be called outside of an except block: the frames of the error hold the tensors of the step that failed.
+    """
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        return
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc has this call
+        ctypes.CDLL(None).malloc_trim(0)
