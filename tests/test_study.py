@@ -290,11 +290,7 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
         ("evaluate: {comparisons: [{kind: trend}]}", "evaluate.comparisons"),
         ("evaluate: {suites: [heldout, truthfulqa]}", "evaluate.suites[1]"),
         ("evaluate: {suites: [{name: heldout, limit: 5}]}", "evaluate.suites[0]"),
-        ("lanes: {executor: replicas}", "lanes.executor"),
-        ("lanes: {max_parallel: 2}", "lanes.max_parallel"),
-        ("lanes: {stagger_seconds: 5}", "lanes.stagger_seconds"),
         ("lanes: {allow_shorter: true}", "lanes.allow_shorter"),
-        ("train: {method: full}", "train.method"),
         ("train: {mask_symbols: true}", "train.mask_symbols"),
         ("bases: [{objective: masked_diffusion}]", "bases[0].objective"),
         ("bases: [{prediction: same}]", "bases[0].prediction"),
@@ -302,7 +298,7 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
         ("bases: [{block_size: 32}]", "bases[0].block_size"),
         ("bases: [{mask_token: <m>}]", "bases[0].mask_token"),
         ("report: {loggers: [wandb]}", "report.loggers[0]"),
-        ("sweep: {train.method: [lora, full]}", "sweep.train.method[1]"),
+        ("sweep: {train.mask_symbols: [false, true]}", "sweep.train.mask_symbols[1]"),
     ],
 )
 def test_what_is_not_built_is_refused_never_ignored(tmp_path: Path, setting: str, key: str) -> None:
@@ -313,8 +309,8 @@ def test_what_is_not_built_is_refused_never_ignored(tmp_path: Path, setting: str
 
 
 def test_a_variant_cannot_ask_for_what_is_not_built(tmp_path: Path) -> None:
-    text = "variants: [{name: a, recipe: b, train: {method: full}}]"
-    assert "variants[0].train.method: full is not available yet" in complaint(tmp_path, text)
+    text = "variants: [{name: a, recipe: b, train: {mask_symbols: true}}]"
+    assert "variants[0].train.mask_symbols: true is not available yet" in complaint(tmp_path, text)
 
 
 def test_unbuilt_keys_are_keys_of_the_study() -> None:
@@ -430,7 +426,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 def test_from_python_without_a_file() -> None:
     study = Study.parse(Document({"variants": [{"name": "a", "recipe": "control"}]}, "mine"))
-    assert study.lanes.max_parallel is None
+    assert study.vitals is None
     with pytest.raises(InputError, match=r"mine: train.eps: -1 is not above 0"):
         Study.parse(Document({"train": {"eps": -1}, "variants": [{"name": "a", "recipe": "b"}]}, "mine"))
 

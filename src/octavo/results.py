@@ -13,6 +13,7 @@ from octavo.expand import Run
 from octavo.ledger import Ledger
 from octavo.study import Study
 from octavo.training.device import library_versions
+from octavo.training.plan_file import plans_of
 
 SCHEMA = 1
 
@@ -64,7 +65,7 @@ def _lines(folder: Folder, suite: str) -> list[dict[str, Any]]:
 
 
 def _base(base: Any, plans: dict[str, Any]) -> dict[str, Any]:
-    plan = plans.get(base.name)
+    plan = next(iter(plans_of(plans, base.name)), None)
     return {
         "name": base.name,
         "model": base.model,
@@ -81,7 +82,7 @@ def _run(
     events = read_jsonl(folder.events(run.id)) if folder.events(run.id).exists() else []
     last = metrics[-1] if metrics else {}
     own = [line for line in lines if line["run"] == run.id and line["detail"]["set"] == run.variant]
-    adapter = _adapter_facts(folder, run)
+    weights = _weight_facts(folder, run)
     return {
         "id": run.id,
         "variant": run.variant,
@@ -96,8 +97,8 @@ def _run(
         "tokens": last.get("tokens"),
         "label_tokens": last.get("label_tokens"),
         "trainable_parameters": _trainable(folder, run),
-        "nonfinite_parameters": adapter["nonfinite"],
-        "unmoved_layers": adapter["unmoved"],
+        "nonfinite_parameters": weights["nonfinite"],
+        "unmoved_layers": weights["unmoved"],
         "train_loss": _ends([m["loss"] for m in metrics]),
         "heldout_loss": _mean_loss(own),
         "heldout_loss_control": _cell(matrix, run.id, matrix["control"]),
@@ -108,13 +109,16 @@ def _run(
     }
 
 
-def _adapter_facts(folder: Folder, run: Run) -> dict[str, Any]:
+def _weight_facts(folder: Folder, run: Run) -> dict[str, Any]:
+    """What the scan of a run's adapter or model found; None of what was not exported."""
     from octavo.vitals.check import check_adapter
 
-    if not (folder.adapter(run.id) / "adapter_config.json").exists():
+    full = run.train.method == "full"
+    place = folder.model(run.id) if full else folder.adapter(run.id)
+    if not (place / ("config.json" if full else "adapter_config.json")).exists():
         return {"nonfinite": None, "unmoved": None}
-    report = check_adapter(folder.adapter(run.id))
-    return {"nonfinite": report["nonfinite"], "unmoved": report["unmoved"]}
+    report = check_adapter(place)
+    return {"nonfinite": report["nonfinite"], "unmoved": None if full else report["unmoved"]}
 
 
 def _trainable(folder: Folder, run: Run) -> int | None:

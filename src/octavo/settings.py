@@ -175,13 +175,13 @@ class Stopping(Section):
 
 
 class Lanes(Section):
-    """How runs share the device."""
+    """How runs share the device; `max_parallel` and `stagger_seconds` are for runs with models of their own."""
 
     executor: Literal["fused", "replicas"] = "fused"
     strategy: f.Strategy = "auto"
     memory: f.Memory = "auto"
-    max_parallel: f.Count | None = 2
-    stagger_seconds: f.NonNegative | None = 5.0
+    max_parallel: f.Count = 2
+    stagger_seconds: f.NonNegative = 5.0
     allow_shorter: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Who answers: the finished runs of one base and the base itself, each in a lane of its own."""
+"""Who answers: the finished adapters of one base and the base itself, each in a lane; or a model that trained whole."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from octavo.errors import InputError
-from octavo.lanes.adapters import AdapterBank
+from octavo.lanes.adapters import AdapterBank, AdapterSpec
 from octavo.lanes.base import BaseModel
-from octavo.lanes.peft_io import load_adapter, nonfinite_count
+from octavo.lanes.peft_io import Matrices, load_adapter, nonfinite_count
 
 
 class Contestants:
@@ -20,7 +20,7 @@ class Contestants:
         adapters: (name, folder) of each finished run.
 
     Attributes:
-        lanes: {name: lane}, the base's `base:<name>` included.
+        lanes: {name: lane}, the base's `base:<name>` included; names are what `whole` is given, where that made it.
 
     Raises:
         InputError: an adapter is not finite, cannot be read, or is of another base.
@@ -37,9 +37,20 @@ class Contestants:
                     f"{folder}: {bad} numbers of the adapter '{name}' are not finite; train it again"
                 )
         self.bank: AdapterBank | None = None
+        self._install(loaded)
+
+    @classmethod
+    def whole(cls, model: BaseModel, name: str) -> Contestants:
+        """A run that trained all weights: its own model answers, and nobody else."""
+        found = cls(model, name, [])
+        found.lanes = {name: 0}
+        return found
+
+    def _install(self, loaded: Sequence[tuple[AdapterSpec, Matrices]]) -> None:
+        """Give every adapter its lane."""
         if loaded:
             specs = [spec for spec, _ in loaded]
-            self.bank = AdapterBank(base.model, specs, len(loaded) + 1, trainable=False)
+            self.bank = AdapterBank(self.base.model, specs, len(loaded) + 1, trainable=False)
             for lane, (spec, matrices) in enumerate(loaded):
                 self.bank.occupy(lane, spec)
                 self.bank.write(lane, matrices)

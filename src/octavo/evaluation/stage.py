@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from octavo import __version__
 from octavo.artifacts import Folder, json_safe, write_json_atomic, write_text_atomic
-from octavo.corpus.example import load_examples
+from octavo.corpus.example import Example, load_examples
 from octavo.errors import InputError
 from octavo.evaluation import generations, heldout
 from octavo.evaluation.contestants import Contestants
@@ -24,7 +27,7 @@ from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.device import pick_device, pick_dtype
-from octavo.training.plan_file import read_plans
+from octavo.training.plan_file import least, plans_of, read_plans
 from octavo.training.stage import ENDED
 
 # below this many scores an evaluation is over before anybody wonders
@@ -51,7 +54,8 @@ def evaluate(
         ledger.ensure(study.expand())
         states = {row["run"]: row["state"] for row in ledger.rows()}
     runs = study.expand()
-    if open_runs := [run.id for run in runs if states[run.id] not in ENDED]:
+    # a failed run is reported as such and leaves the others to be measured
+    if open_runs := [run.id for run in runs if states[run.id] not in (*ENDED, "failed")]:
         raise InputError(
             f"{folder.out}: {len(open_runs)} of {len(runs)} runs have not been trained to their end, first "
             f"'{open_runs[0]}' ({states[open_runs[0]]}); run `octavo train` first"
@@ -89,10 +93,20 @@ def _fingerprint(study: Study, folder: Folder, done: Sequence[Run]) -> str:
     digest = hashlib.sha256(f"{__version__} {heldout.VERSION} {generations.VERSION}".encode())
     digest.update(json.dumps(study.resolved(), sort_keys=True).encode())
     for run in done:
-        digest.update(run.id.encode() + (folder.adapter(run.id) / WEIGHTS).read_bytes())
+        digest.update(run.id.encode())
+        for path in _weights(folder, run):
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
     for variant in study.variants:
         digest.update((folder.data(variant.name) / "heldout.jsonl").read_bytes())
     return digest.hexdigest()
+
+
+def _weights(folder: Folder, run: Run) -> list[Path]:
+    """The files that hold what a run has trained."""
+    if run.train.method == "full":
+        return sorted(folder.model(run.id).glob("*.safetensors"))
+    return [folder.adapter(run.id) / WEIGHTS]
 
 
 def _evaluate_base(
@@ -107,21 +121,40 @@ def _evaluate_base(
 ) -> dict[str, list[dict[str, Any]]]:
     progress.stage(f"evaluating {len(done)} runs and {base.name} itself")
     device = pick_device()
-    model = BaseModel(load_model(source, pick_dtype(base.dtype, device)).to(device))
-    contestants = Contestants(model, base.name, [(run.id, folder.adapter(run.id)) for run in done])
-    budget = int(read_plans(folder)[base.name]["micro_step_tokens"])
-    try:
-        pairs = _assign(study, runs, done, folder, encoder, contestants.base_key)
-        rows = list(heldout.score_items(contestants, pairs, budget, _tenths(len(pairs), progress)))
-        said: list[dict[str, Any]] = []
-        if study.evaluate.generations:
-            control = control_of(study) or runs[0].variant
-            examples = load_examples(folder.data(control) / "heldout.jsonl")
-            picked = generations.pick_prompts(examples, study.evaluate.generations)
-            said = generations.answer_prompts(contestants, picked, encoder)
-    finally:
-        contestants.close()
-    return {heldout.NAME: rows, generations.NAME: said}
+    plans = plans_of(read_plans(folder), base.name)
+    budget = least(plans, "micro_step_tokens")
+    assert budget is not None  # every plan has it
+    prompts: list[Example] = []
+    if study.evaluate.generations:
+        control = control_of(study) or runs[0].variant
+        examples = load_examples(folder.data(control) / "heldout.jsonl")
+        prompts = generations.pick_prompts(examples, study.evaluate.generations)
+    pairs = _assign(study, runs, done, folder, encoder, f"base:{base.name}")
+    tell = _tenths(len(pairs), progress)
+    found: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
+    for contestants in _contestants(base, source, done, folder, device):
+        own = [(who, item) for who, item in pairs if who in contestants.lanes]
+        told = _after(len(found[heldout.NAME]), tell)
+        try:
+            found[heldout.NAME] += heldout.score_items(contestants, own, budget, told)
+            if prompts:
+                found[generations.NAME] += generations.answer_prompts(contestants, prompts, encoder)
+        finally:
+            contestants.close()
+    return found
+
+
+def _contestants(
+    base: Base, source: BaseSource, done: Sequence[Run], folder: Folder, device: torch.device
+) -> Iterator[Contestants]:
+    """The base with all adapters, then each run that trained all weights; one model is loaded at a time."""
+    dtype = pick_dtype(base.dtype, device)
+    adapters = [(run.id, folder.adapter(run.id)) for run in done if run.train.method == "lora"]
+    yield Contestants(BaseModel(load_model(source, dtype).to(device)), base.name, adapters)
+    for run in done:
+        if run.train.method == "full":
+            own = replace(source, folder=folder.model(run.id), init="pretrained")
+            yield Contestants.whole(BaseModel(load_model(own, dtype).to(device)), run.id)
 
 
 def _tenths(total: int, progress: Progress) -> Callable[[int], None]:
@@ -135,6 +168,11 @@ def _tenths(total: int, progress: Progress) -> Callable[[int], None]:
             progress.message(f"evaluation: {done} of {total} held-out scores")
 
     return tell
+
+
+def _after(before: int, tell: Callable[[int], None]) -> Callable[[int], None]:
+    """Count on from what the contestants before have answered."""
+    return lambda done: tell(before + done)
 
 
 def _assign(

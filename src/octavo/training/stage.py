@@ -26,6 +26,7 @@ from octavo.training.plan import Plan
 from octavo.training.plan_file import read_plans, write_plan
 from octavo.training.planning import note_halvings, note_measured, plan_pack, probe_pack, tell
 from octavo.training.recorder import FileRecorder
+from octavo.training.replicas import is_replica, train_replicas
 from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
 
 ENDED = ("completed", "quarantined")
@@ -39,7 +40,7 @@ def train(
     progress: Progress,
     after_window: Callable[[PackTrainer], None] | None = None,
 ) -> None:
-    """Train every run of the study that has not ended yet, a pack for each base.
+    """Train every run of the study that has not ended yet: a pack for each base, then those with models of their own.
 
     Arguments:
         sources, encoders: by name of base.
@@ -58,8 +59,9 @@ def train(
                 f"{len(stale)} runs were left in training by {stale[0]['worker']}, which is gone"
             )
         progress.runs([run.id for run in runs])
+        fused = [run for run in runs if not is_replica(study, run)]
         for base in study.bases:
-            chosen = [run for run in runs if run.base == base.name]
+            chosen = [run for run in fused if run.base == base.name]
             if any(states[run.id] not in ENDED for run in chosen):
                 _train_pack(
                     study,
@@ -72,6 +74,10 @@ def train(
                     progress,
                     after_window,
                 )
+    alone = [run for run in runs if is_replica(study, run)]
+    ended = [run.id for run in alone if states[run.id] in ENDED]
+    if len(ended) < len(alone):
+        train_replicas(study, alone, ended, folder, sources, encoders, progress, after_window)
 
 
 def _train_pack(

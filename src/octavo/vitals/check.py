@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_adapter(path: Path | str) -> dict[str, Any]:
-    """Examine saved weights: an adapter folder (ours or any PEFT), a run, a study, or a safetensors file.
+    """Examine saved weights: an adapter folder (ours or any PEFT), a model, a run, a study, or a safetensors file.
 
     Returns, ready for JSON, {path, adapters, tensors, nonfinite, moved, unmoved, missing, ok}:
         adapters: {name, path, tensors, elements, nan, inf, update_norm, unmoved, modules} of each file;
@@ -24,7 +24,7 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
         tensors: {adapter, name, shape, dtype, nan, inf, norm, max_abs}; norm is Frobenius, in float64.
         nonfinite: NaN and Inf together.
         unmoved: modules whose B is all zero. moved: there is none; None where there is no LoRA.
-        missing: runs of the study without an adapter.
+        missing: runs of the study without an adapter or a model.
         ok: all finite, nothing unmoved, nothing missing, and LoRA weights where a config promises them.
 
     Raises InputError: nothing there, no weights, a pickle, a damaged file.
@@ -51,7 +51,7 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
 
 
 def find_weights(path: Path) -> tuple[dict[str, Path], list[str]]:
-    """({name: safetensors file}, runs without an adapter) of a file, or below an adapter, run or study."""
+    """({name: safetensors file}, runs that exported nothing) of a file, or below an adapter, model, run or study."""
     if not path.exists():
         raise InputError(
             f"{path}: there is nothing here; give an adapter, a run, a study or a safetensors file"
@@ -62,14 +62,32 @@ def find_weights(path: Path) -> tuple[dict[str, Path], list[str]]:
         return {path.name: path / WEIGHTS}, []
     if (path / "adapter" / WEIGHTS).is_file():
         return {path.name: path / "adapter" / WEIGHTS}, []
+    if (path / "model" / "config.json").is_file():
+        return _model_files(path.name, path / "model"), []
     if (path / "runs").is_dir():
         runs = sorted(run for run in (path / "runs").iterdir() if run.is_dir())
-        files = {run.name: run / "adapter" / WEIGHTS for run in runs}
-        found = {name: file for name, file in files.items() if file.is_file()}
+        found: dict[str, Path] = {}
+        missing = []
+        for run in runs:
+            files = _of_run(run)
+            found |= files
+            missing += [] if files else [run.name]
         if found:
-            return found, [name for name in files if name not in found]
-        raise InputError(f"{path}: none of its {len(runs)} runs has an adapter yet; train first")
+            return found, missing
+        raise InputError(f"{path}: none of its {len(runs)} runs has an adapter or a model yet; train first")
     return {file.name: file for file in _loose(path)}, []
+
+
+def _of_run(run: Path) -> dict[str, Path]:
+    """What a run has exported: an adapter, or a model of one or more files; empty where it has nothing yet."""
+    if (run / "adapter" / WEIGHTS).is_file():
+        return {run.name: run / "adapter" / WEIGHTS}
+    return _model_files(run.name, run / "model")
+
+
+def _model_files(name: str, folder: Path) -> dict[str, Path]:
+    files = sorted(folder.glob("*.safetensors"))
+    return {name: files[0]} if len(files) == 1 else {f"{name}: {file.name}": file for file in files}
 
 
 def _loose(path: Path) -> list[Path]:
@@ -136,7 +154,7 @@ def _complaints(report: Mapping[str, Any], most: int = 20) -> list[str]:
     lines = [f"{report['nonfinite']:,} numbers are not finite"] if report["nonfinite"] else []
     for what, names in (
         ("never moved (B is zero)", report["unmoved"]),
-        ("has no adapter", report["missing"]),
+        ("has no adapter and no model", report["missing"]),
     ):
         lines += [f"{name} {what}" for name in names[:most]]
         lines += [f"and {len(names) - most} more"] if len(names) > most else []

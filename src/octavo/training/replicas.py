@@ -1,0 +1,291 @@
+"""The `replicas` executor: every run has a copy of the model to itself and trains in a thread.
+
+Needed where all weights train, and where runs of different bases are to train at the same time. Data order, schedules,
+loss, steps and records are those of the fused loop, which is what runs here, with one lane.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from octavo.artifacts import Folder, append_jsonl, read_jsonl
+from octavo.expand import Run
+from octavo.lanes.base import BaseModel
+from octavo.ledger import Ledger
+from octavo.models.load import load_model
+from octavo.models.resolve import BaseSource
+from octavo.progress import Progress
+from octavo.settings import Base
+from octavo.study import Study
+from octavo.training.checkpoint import Checkpoints
+from octavo.training.data import Encoder, load_rows
+from octavo.training.device import describe, library_versions, pick_device, pick_dtype
+from octavo.training.full import FullCheckpoints, FullRecorder, FullTrainer, ReplicaRecorder
+from octavo.training.full_weights import FullBank, FullModel
+from octavo.training.limits import memory_limit
+from octavo.training.loop import PackTrainer
+from octavo.training.memory import PeakMeter
+from octavo.training.plan import Plan
+from octavo.training.plan_file import read_plans, write_plan
+from octavo.training.replica_plan import (
+    TOGETHER,
+    frozen_plan,
+    plan_name,
+    plan_replica,
+    plan_together,
+    skeleton,
+)
+from octavo.training.replica_pool import Job, Memory, ReplicaPool
+from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
+
+Hook = Callable[[PackTrainer], None] | None
+
+
+def is_replica(study: Study, run: Run) -> bool:
+    """Does a run need a model of its own, or has the study asked for one?"""
+    return study.lanes.executor == "replicas" or run.train.method == "full"
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A run that is ready for a model.
+
+    Attributes:
+        task: the run. base, source: its model. dtype: of the products.
+        parameters: trainable ones. plan: of one such replica.
+    """
+
+    task: Task
+    base: Base
+    source: BaseSource
+    dtype: torch.dtype
+    parameters: int
+    plan: Plan
+
+
+class _Shared:
+    """A display that threads may use at the same time."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._lock = progress, threading.Lock()
+
+    def update(self, run_id: str, **standing: Any) -> None:
+        with self._lock:
+            self._progress.update(run_id, **standing)
+
+    def message(self, text: str) -> None:
+        with self._lock:
+            self._progress.message(text)
+
+
+def train_replicas(
+    study: Study,
+    runs: Sequence[Run],
+    ended: Sequence[str],
+    folder: Folder,
+    sources: dict[str, BaseSource],
+    encoders: dict[str, Encoder],
+    progress: Progress,
+    after_window: Hook = None,
+) -> None:
+    """Train the runs of all bases, `lanes.max_parallel` at once.
+
+    Arguments:
+        runs: those that have models of their own; ended: ids of those of them that are not to be trained any more.
+        sources, encoders: by name of base.
+        after_window: called after every window of every run, in its thread.
+
+    Raises:
+        InputError: data missing, targets that match nothing, a replica that does not fit into memory.
+    """
+    device = pick_device()
+    limit = memory_limit(study.lanes.memory, device)
+    meter = PeakMeter(device)
+    crew = _Crew(study, folder, progress, device, limit, after_window)
+    replicas = crew.prepare(runs, sources, encoders)
+    waiting = [replica for replica in replicas if replica.task.run.id not in ended]
+    parallel = min(study.lanes.max_parallel, len(waiting))
+    progress.stage(f"training {len(waiting)} runs, each on a model of its own, at most {parallel} at once")
+    memory = Memory(device, limit)
+    pool = ReplicaPool(memory, parallel, study.lanes.stagger_seconds, crew.progress.message)
+    began = time.monotonic()
+    try:
+        stopped = pool.run([crew.job(replica) for replica in waiting])
+    finally:
+        plan = plan_together([replica.plan for replica in replicas], study.lanes.max_parallel, limit)
+        crew.note_measured(plan, meter, time.monotonic() - began)
+    if stopped:
+        raise KeyboardInterrupt
+
+
+class _Crew:
+    """Makes replicas and trains them."""
+
+    def __init__(
+        self,
+        study: Study,
+        folder: Folder,
+        progress: Progress,
+        device: torch.device,
+        limit: int,
+        after_window: Hook,
+    ) -> None:
+        self.study, self.folder, self.device, self.limit = study, folder, device, limit
+        self.progress: Any = _Shared(progress)
+        self.after_window = after_window
+        self.done = {"tokens": 0.0, "label_tokens": 0.0}
+        self._adding = threading.Lock()
+
+    def prepare(
+        self, runs: Sequence[Run], sources: dict[str, BaseSource], encoders: dict[str, Encoder]
+    ) -> list[Replica]:
+        """Tasks and plans of all runs, in their order; nothing is loaded yet."""
+        found: dict[str, Replica] = {}
+        for base in self.study.bases:
+            chosen = [run for run in runs if run.base == base.name]
+            if chosen:
+                rows = load_rows(chosen, self.folder, encoders[base.name])
+                model = skeleton(sources[base.name])
+                tasks = [make_task(run, *rows[run.id], model) for run in chosen]
+                for replica in self._planned(base, sources[base.name], model, tasks):
+                    found[replica.task.run.id] = replica
+        self._tell(list(found.values()))
+        return [found[run.id] for run in runs]
+
+    def _planned(self, base: Base, source: BaseSource, model: Any, tasks: Sequence[Task]) -> list[Replica]:
+        dtype = pick_dtype(base.dtype, self.device)
+        replicas = []
+        for method in dict.fromkeys(task.run.train.method for task in tasks):
+            group = [task for task in tasks if task.run.train.method == method]
+            name = plan_name(base.name, method)
+            plan = frozen_plan(self.study, self.folder, name)
+            if plan is None:
+                plan = plan_replica(
+                    self.study, group, model, dtype, self.limit, self.device.type, self.progress.message
+                )
+                plan.device, plan.versions = describe(self.device), library_versions()
+                write_plan(self.folder, name, plan)
+            for note in wide_ranks(group, model):
+                self.progress.message(note)
+            counts = [trainable_parameters(task, model) for task in group]
+            replicas += [
+                Replica(task, base, source, dtype, count, plan)
+                for task, count in zip(group, counts, strict=True)
+            ]
+        return replicas
+
+    def _tell(self, replicas: Sequence[Replica]) -> None:
+        self.progress.message(tell_parameters({r.task.run.id: r.parameters for r in replicas}))
+        full = sum(replica.task.run.train.method == "full" for replica in replicas)
+        if full:
+            self.progress.message(
+                f"{full} runs train all weights: train.lora and train.learning_rate_ratio_b say nothing to them, "
+                "dropout included"
+            )
+
+    def job(self, replica: Replica) -> Job:
+        """A run as the pool takes it."""
+        run = replica.task.run
+        return Job(
+            name=run.id,
+            kind=plan_name(replica.base.name, run.train.method),
+            bytes=replica.plan.predicted_bytes["training"],
+            work=lambda stop: self._train(replica, stop),
+            failed=lambda message, again: self._failed(replica, message, again),
+        )
+
+    def _train(self, replica: Replica, stop: threading.Event) -> None:
+        """One run from its model to its export, or until it is asked to stop."""
+        trainer, recorder, checkpoints = self._make(replica)
+        state = None
+        try:
+            if checkpoints.restore(trainer):
+                for state in trainer.states:
+                    if state is not None:
+                        recorder.resumed(replica.task, state)
+            before = dict(trainer.totals)
+            while trainer.busy and not stop.is_set():
+                trainer.step()
+                state = trainer.states[0]
+                if state is not None and state.quarantined:
+                    break  # there are no neighbours whose pack its rows would be missed in
+                if stop.is_set() or state is None or state.step % replica.task.run.train.save_every == 0:
+                    checkpoints.save(trainer)
+                    if state is not None:
+                        recorder.checkpointed(state.run, state.step)
+            if state is not None and not state.quarantined:
+                recorder.queued(state.run, f"interrupted after step {state.step}; the same command continues")
+            with self._adding:
+                for key in self.done:
+                    self.done[key] += trainer.totals[key] - before[key]
+        finally:
+            trainer.close()
+
+    def _make(self, replica: Replica) -> tuple[PackTrainer, ReplicaRecorder, Checkpoints]:
+        """The model, and everything about it; models are loaded one after another (`load_model` has a lock)."""
+        task, base, plan = replica.task, replica.base, replica.plan
+        full = task.run.train.method == "full"
+        loaded = load_model(replica.source, torch.float32 if full else replica.dtype).to(self.device)
+        model = FullModel(loaded, replica.dtype) if full else BaseModel(loaded)
+        for note in model.notes:
+            self.progress.message(f"{task.run.id}: {note}")
+        records = (
+            self.folder,
+            Ledger(self.folder.ledger),  # a connection for each call: sqlite keeps them to their threads
+            base,
+            self.study.name,
+            model.model,
+            {task.run.id: replica.parameters},
+            self.progress,
+        )
+        place = (
+            self.folder,
+            f"replicas/{task.run.id}",
+            task.run.train.keep_checkpoints,
+            self.progress.message,
+        )
+        tokens = plan.micro_step_tokens
+        if not isinstance(model, FullModel):
+            recorder = ReplicaRecorder(*records)
+            trainer = PackTrainer(model, [task], 1, tokens, recorder, self.after_window)
+            return trainer, recorder, Checkpoints(*place)
+        bank = FullBank(model.model, replica.dtype)
+        full_recorder = FullRecorder(*records, source=replica.source, bank=bank)
+        full_trainer = FullTrainer(model, bank, task, tokens, full_recorder, self.after_window)
+        return full_trainer, full_recorder, FullCheckpoints(*place)
+
+    def _failed(self, replica: Replica, message: str, again: bool) -> None:
+        """Keep what ended a run; the others go on."""
+        run = replica.task.run.id
+        rows = read_jsonl(self.folder.metrics(run)) if self.folder.metrics(run).exists() else []
+        step = rows[-1]["step"] if rows else 0
+        action = (
+            "tried again alone after the others"
+            if again
+            else "the others go on; the same command tries again"
+        )
+        row = {"step": step, "kind": "failed", "evidence": message, "action": action}
+        append_jsonl(self.folder.events(run), row)
+        state = "queued" if again else "failed"
+        Ledger(self.folder.ledger).set(run, state=state, worker=None, lease=None, message=message)
+        self.progress.update(run, step=step, total=replica.task.total_steps, loss=None, state=state)
+        self.progress.message(f"{run}: {message}; {action}")
+
+    def note_measured(self, plan: Plan, meter: PeakMeter, seconds: float) -> None:
+        """Write what this call came to, on top of what earlier ones did."""
+        before = read_plans(self.folder).get(TOGETHER, {}).get("measured") or {}
+        peak = meter.peak()
+        peaks = [value for value in (peak, before.get("peak_bytes")) if value is not None]
+        plan.measured = {
+            "peak_bytes": max(peaks, default=None),
+            "seconds": round(seconds + (before.get("seconds") or 0.0), 3),
+            "tokens": int(self.done["tokens"] + before.get("tokens", 0)),
+            "label_tokens": int(self.done["label_tokens"] + before.get("label_tokens", 0)),
+        }
+        write_plan(self.folder, TOGETHER, plan)
