@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import signal
 import threading
 import time
 from pathlib import Path
@@ -291,3 +292,35 @@ def test_an_error_that_concerns_all_ends_all():
     with pytest.raises(InputError, match="the study is wrong"):
         run_pool(make_pool(2), [long, wrong, long])
     assert ended == [True]
+
+
+def test_an_interrupted_study_goes_on_bit_for_bit(study: Study, done: Path, tmp_path: Path):
+    file = study.directory / "study.yaml"
+    code, log = run_child(file, tmp_path, Fault("step", 2, "glyphs-s0", signal.SIGINT))
+    assert code == 130, log
+    assert {row["state"] for row in ledger_rows(tmp_path).values()} <= {"queued", "completed"}
+    code, log = run_child(file, tmp_path)
+    assert code == 0, log
+    assert adapter_hashes(tmp_path) == adapter_hashes(done)
+
+
+def test_no_thread_is_left_when_a_person_will_not_wait(monkeypatch: pytest.MonkeyPatch):
+    ended: list[str] = []
+    under_way = threading.Event()
+
+    def work(_stop: threading.Event) -> None:
+        under_way.set()
+        try:
+            while True:
+                time.sleep(0.01)
+        finally:
+            ended.append(threading.current_thread().name)
+
+    def second(_self: Memory, _active: Any) -> None:
+        if under_way.is_set():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Memory, "look", second)
+    with pytest.raises(KeyboardInterrupt):
+        run_pool(make_pool(1), [work])
+    assert ended == ["job0"]

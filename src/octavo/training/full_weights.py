@@ -32,6 +32,7 @@ class FullModel(BaseModel):
     def __init__(self, model: Any, dtype: torch.dtype) -> None:
         super().__init__(model)
         self.dtype = dtype
+        self.native = None  # the fast decoder takes weights for constants
 
     def head(self, hidden_NH: Tensor) -> Tensor:
         """Logits [N, V]; a gradient that comes back through them is also added to the head's own weights."""
