@@ -290,7 +290,6 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
         ("evaluate: {comparisons: [{kind: trend}]}", "evaluate.comparisons"),
         ("evaluate: {suites: [heldout, truthfulqa]}", "evaluate.suites[1]"),
         ("evaluate: {suites: [{name: heldout, limit: 5}]}", "evaluate.suites[0]"),
-        ("lanes: {allow_shorter: true}", "lanes.allow_shorter"),
         ("train: {mask_symbols: true}", "train.mask_symbols"),
         ("bases: [{objective: masked_diffusion}]", "bases[0].objective"),
         ("bases: [{prediction: same}]", "bases[0].prediction"),

@@ -54,7 +54,7 @@ class Study(Section):
     train: Train = Train()
     sweep: dict[str, Any] = Field(default={})
     stopping: Stopping | None = None
-    lanes: Lanes
+    lanes: Lanes = Lanes()
     vitals: Vitals | None = Vitals()
     evaluate: Evaluate
     basins: Basins | None = Basins()

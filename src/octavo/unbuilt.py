@@ -33,7 +33,6 @@ UNBUILT: dict[str, Any] = {
     "bases[].mask_token": ANYTHING,
     "train.mask_symbols": (True,),
     "stopping": ANYTHING,
-    "lanes.allow_shorter": (True,),
     "vitals": ANYTHING,
     "evaluate.suites[]": AllBut(("heldout",)),
     "evaluate.comparisons": ANYTHING,

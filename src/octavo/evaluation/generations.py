@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from octavo.corpus.example import Example
+from octavo.errors import MachineError
 from octavo.evaluation.contestants import Contestants
 from octavo.evaluation.heldout import sha
+from octavo.lanes.base import BaseModel
 from octavo.lanes.generate import generate
+from octavo.lanes.shortage import give_back, is_out_of_memory
 
 NAME = "generations"
 VERSION = 1
@@ -41,18 +44,55 @@ def pick_prompts(examples: Sequence[Example], wanted: int) -> list[Example]:
     return picked[:wanted]
 
 
+def _made(
+    base: BaseModel,
+    prompts: Sequence[tuple[int, Sequence[int]]],
+    stop_ids: set[int],
+    progress: Callable[[int], None] | None,
+) -> list[list[int] | None] | None:
+    """Answers of prompts made side by side, None where memory ran out."""
+    try:
+        return generate(base, prompts, stop_ids, MAX_NEW_TOKENS, progress)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return None
+
+
 def answer_prompts(
     contestants: Contestants,
     examples: Sequence[Example],
     encoder: Prompter,
     progress: Callable[[int], None] | None = None,
+    at_once: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Evaluation lines of greedy answers; `score` is None, the texts are in `detail`."""
+    """Evaluation lines of greedy answers; `score` is None, the texts are in `detail`.
+
+    Arguments:
+        at_once: most answers that are made side by side; None: all. Out of memory it is halved.
+
+    Raises:
+        MachineError: one answer alone does not fit into memory.
+    """
     asked = [(example, example.messages[:-1]) for example in examples]
     ids = [encoder.prompt(messages, example.tools) for example, messages in asked]
     jobs = [(who, i) for i in range(len(asked)) for who in contestants.lanes]
     prompts = [(contestants.lanes[who], ids[i]) for who, i in jobs]
-    answers = generate(contestants.base, prompts, encoder.stop_ids, MAX_NEW_TOKENS, progress)
+    answers: list[list[int] | None] = []
+    size = at_once or len(prompts)
+    while len(answers) < len(prompts):
+        part = prompts[len(answers) : len(answers) + size]
+        made = _made(contestants.base, part, encoder.stop_ids, progress)
+        if made is not None:
+            answers += made
+            continue
+        give_back(contestants.base.device)
+        if len(part) == 1:
+            raise MachineError(
+                f"out of memory: one prompt of {len(part[0][1])} tokens cannot be answered beside the base; free "
+                "memory (other programs), and the same command continues"
+            )
+        size = len(part) // 2
     rows = []
     for (who, i), answer in zip(jobs, answers, strict=True):
         example, messages = asked[i]

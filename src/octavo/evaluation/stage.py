@@ -27,6 +27,7 @@ from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.device import pick_device, pick_dtype
+from octavo.training.memory import settle_allocator
 from octavo.training.plan_file import least, plans_of, read_plans
 from octavo.training.stage import ENDED
 
@@ -50,6 +51,7 @@ def evaluate(
     Raises:
         InputError: a run has not been trained to its end.
     """
+    settle_allocator()
     with Ledger(folder.ledger) as ledger:
         ledger.ensure(study.expand())
         states = {row["run"]: row["state"] for row in ledger.rows()}
@@ -122,7 +124,7 @@ def _evaluate_base(
     progress.stage(f"evaluating {len(done)} runs and {base.name} itself")
     device = pick_device()
     plans = plans_of(read_plans(folder), base.name)
-    budget = least(plans, "micro_step_tokens")
+    budget, at_once = least(plans, "micro_step_tokens"), least(plans, "answers_at_once")
     assert budget is not None  # every plan has it
     prompts: list[Example] = []
     if study.evaluate.generations:
@@ -138,7 +140,9 @@ def _evaluate_base(
         try:
             found[heldout.NAME] += heldout.score_items(contestants, own, budget, told)
             if prompts:
-                found[generations.NAME] += generations.answer_prompts(contestants, prompts, encoder)
+                found[generations.NAME] += generations.answer_prompts(
+                    contestants, prompts, encoder, at_once=at_once
+                )
         finally:
             contestants.close()
     return found

@@ -1,4 +1,4 @@
-"""Running out of memory: how it is told from other errors, and what can be freed."""
+"""Running out of memory: how it is told from other errors, what is held, and what can be freed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import contextlib
 import ctypes
 import gc
 
+import psutil
 import torch
+
+from octavo.errors import MachineError
 
 # what torch, its libraries and C++ say where no exception class of its own stands for it
 _SAYINGS = (
@@ -19,11 +22,22 @@ _SAYINGS = (
 )
 
 
+class SampleTooLarge(MachineError):
+    """One sample alone does not fit beside base and adapters, and a sample cannot be cut."""
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Was a request for memory refused, by a device, by the system or by Python?"""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     return isinstance(error, RuntimeError) and any(saying in str(error) for saying in _SAYINGS)
+
+
+def held(device: torch.device) -> int:
+    """Bytes held now: allocated on a GPU, resident on a CPU."""
+    if device.type == "cuda":
+        return torch.cuda.memory_allocated(device)
+    return psutil.Process().memory_info().rss
 
 
 def give_back(device: torch.device) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import torch
 
+from octavo.lanes.shortage import held
 from octavo.sizes import memory_bytes
 
 # the unified hierarchy (v2), the one beside v1 hierarchies, and v1's own of memory
@@ -47,13 +48,6 @@ def memory_limit(wanted: str | float, device: torch.device) -> int:
     if isinstance(wanted, str):
         return min(memory_bytes(wanted), free)
     return int(free * wanted)
-
-
-def held(device: torch.device) -> int:
-    """Bytes held now: allocated on a GPU, resident on a CPU."""
-    if device.type == "cuda":
-        return torch.cuda.memory_allocated(device)
-    return psutil.Process().memory_info().rss
 
 
 def cgroup_limits(own_bytes: int, root: Path = Path("/")) -> list[int]:

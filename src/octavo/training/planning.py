@@ -35,6 +35,10 @@ from octavo.training.windows import largest_heldout, largest_micro_step
 
 # tokens of a micro-step for each token of the larger probe step: a line is not trusted further out
 _MOST_STRETCH = 4
+# activations really held over those counted: holes between tensors of ever-changing sizes that glibc keeps, and
+# how far above what was predicted without them the process may be when a micro-step begins (both measured)
+HOLES = {"cpu": 1.07, "cuda": 1.0}
+_AIR = 1.05
 # a plan below this is not corrected: buffers and heaps of the libraries are as large as what would be measured
 _SMALL = 64 * 2**20
 
@@ -84,15 +88,12 @@ def _demand(study: Study, tasks: Sequence[Task], lanes: int, parameters: Sequenc
         rows = largest_micro_step(tasks, lanes, budget)
         return rows.tokens, rows.labels
 
-    prompts = study.evaluate.generations * (len(tasks) + 1)
-    longest = max(len(row.ids) for task in tasks for row in task.heldout)
     return Demand(
         largest=largest,
         heldout_tokens=lambda budget: largest_heldout(tasks, budget),
-        contestants=len(tasks),
         adapter_numbers=sum(parameters),
-        prompts=prompts,
-        prompt_tokens=prompts * longest,
+        prompts=study.evaluate.generations * (len(tasks) + 1),
+        longest_prompt=max(len(row.ids) for task in tasks for row in task.heldout),
         new_tokens=MAX_NEW_TOKENS,
     )
 
@@ -116,8 +117,21 @@ def probe_pack(
     slope = _slope(plan, trainer.bank, base.config, base.dtype, base.device.type)
     line = probe.line_through(steps, lambda rows: head_bytes(base.config, base.dtype, rows), slope)
     plan.probe = probe.to_json(steps, line)
+    line = probe.Line(line.fixed, line.per_token * HOLES.get(base.device.type, 1.0))
     _correct(plan, line, base.config, base.dtype, tasks, steps[-1].tokens)
     trainer.use_budget(plan.micro_step_tokens)
+
+
+def keep_within(plan: Plan, trainer: PackTrainer, start: int) -> None:
+    """Have freed memory returned where the process holds more than the plan has for it without holes.
+
+    Arguments:
+        start: bytes that the process held before.
+    """
+    if trainer.base.device.type == "cpu":
+        parts = plan.predicted_bytes
+        without = parts["training"] - parts["activations"] * (1 - 1 / HOLES["cpu"])
+        trainer.engine.most_held = start + round(max(without * _AIR, _SMALL))
 
 
 def _slope(plan: Plan, bank: AdapterBank, config: Any, dtype: torch.dtype, device: str) -> float:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from octavo.errors import MachineError
 from octavo.lanes.pack import Sample
-from octavo.lanes.shortage import give_back, is_out_of_memory
+from octavo.lanes.shortage import SampleTooLarge, give_back, is_out_of_memory
 from octavo.lanes.window import LaneEngine
 from octavo.training.memory import PeakMeter
 
@@ -63,7 +62,7 @@ def probe(
         one or two steps, by size; none where the system tells no peak.
 
     Raises:
-        MachineError: one example alone does not fit.
+        SampleTooLarge: one example alone does not fit.
     """
     # what is made at the first use (kernels, threads) is there before anything is measured
     if _measured(engine, meter, [min(samples, key=lambda s: len(s.ids))]) is None:
@@ -132,9 +131,9 @@ def line_through(steps: Sequence[Step], head: Callable[[int], int], per_token: f
     return Line(max(0.0, y1 - per_token * x1), per_token)
 
 
-def _nothing_fits(step: Sequence[Sample]) -> MachineError:
+def _nothing_fits(step: Sequence[Sample]) -> SampleTooLarge:
     longest = max(len(s.ids) for s in step)
-    return MachineError(
+    return SampleTooLarge(
         f"out of memory: one example of {longest} tokens does not fit beside base and adapters; free memory (other "
         "programs), or lower train.max_length, train.lora.rank or lanes.strategy"
     )

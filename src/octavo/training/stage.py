@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from octavo.artifacts import Folder
 from octavo.expand import Run
@@ -21,13 +22,14 @@ from octavo.training.device import describe, library_versions, pick_device, pick
 from octavo.training.interrupt import stop_between_windows
 from octavo.training.limits import memory_limit
 from octavo.training.loop import PackTrainer
-from octavo.training.memory import PeakMeter
+from octavo.training.memory import PeakMeter, settle_allocator
+from octavo.training.opening import open_pack
 from octavo.training.plan import Plan
 from octavo.training.plan_file import read_plans, write_plan
-from octavo.training.planning import note_halvings, note_measured, plan_pack, probe_pack, tell
+from octavo.training.planning import keep_within, note_halvings, note_measured, tell
 from octavo.training.recorder import FileRecorder
 from octavo.training.replicas import is_replica, train_replicas
-from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
+from octavo.training.tasks import Task, tell_parameters, trainable_parameters, wide_ranks
 
 ENDED = ("completed", "quarantined")
 
@@ -49,6 +51,7 @@ def train(
     Raises:
         InputError: data missing, targets that match nothing, a study that does not fit into memory.
     """
+    settle_allocator()
     runs = study.expand()
     with Ledger(folder.ledger) as ledger:
         ledger.ensure(runs)
@@ -98,16 +101,23 @@ def _train_pack(
     meter = PeakMeter(device)
     limit = memory_limit(study.lanes.memory, device)
     model = BaseModel(load_model(source, dtype).to(device))
-    tasks = [make_task(run, *rows[run.id], model.model) for run in runs]
-    parameters = {task.run.id: trainable_parameters(task, model) for task in tasks}
-    for note in [*model.notes, *wide_ranks(tasks, model)]:
+    for note in model.notes:
         progress.message(note)
-    progress.message(tell_parameters(parameters))
-    plan, new = _plan(study, base, tasks, model, limit, folder)
-    trainer_recorder = FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
-    trainer = PackTrainer(model, tasks, plan.lanes, plan.micro_step_tokens, trainer_recorder, after_window)
+
+    def recorder(tasks: Sequence[Task]) -> FileRecorder:
+        parameters = {task.run.id: trainable_parameters(task, model) for task in tasks}
+        for note in [*wide_ranks(tasks, model), tell_parameters(parameters)]:
+            progress.message(note)
+        return FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
+
+    stored = read_plans(folder).get(base.name)
+    frozen = None if stored is None else Plan(**stored)
+    told = progress.message
+    plan, trainer, new = open_pack(
+        study, runs, rows, model, limit, meter, frozen, recorder, told, after_window
+    )
+    trainer_recorder = cast(FileRecorder, trainer.recorder)
     if new:
-        probe_pack(plan, trainer, tasks, meter, progress.message)
         plan.device, plan.versions = plan.device or describe(device), plan.versions or library_versions()
         write_plan(folder, base.name, plan)
         progress.message(tell(plan))
@@ -115,6 +125,7 @@ def _train_pack(
     checkpoints = Checkpoints(folder, base.name, keep, progress.message)
     if checkpoints.restore(trainer):
         _tell_resumed(trainer, trainer_recorder)
+    keep_within(plan, trainer, meter.start)
     give_back(device)
     meter.restart()
 
@@ -145,22 +156,6 @@ def _tell_resumed(trainer: PackTrainer, recorder: FileRecorder) -> None:
             recorder.resumed(trainer.tasks[state.run], state)
     for run_id in trainer.queue:
         recorder.queued(run_id)
-
-
-def _plan(
-    study: Study, base: Base, tasks: Sequence[Task], model: BaseModel, limit: int, folder: Folder
-) -> tuple[Plan, bool]:
-    """The frozen plan of an earlier call, or a new one where there is none or `lanes.memory` was changed; is it
-    new?"""
-    stored = read_plans(folder).get(base.name)
-    frozen = None if stored is None else Plan(**stored)
-    if frozen is not None and frozen.memory == study.lanes.memory:
-        return frozen, False
-    lanes = frozen.lanes if frozen else None
-    plan = plan_pack(study, tasks, model.model, model.dtype, limit, model.device.type, lanes)
-    if frozen is not None:
-        plan.device, plan.versions, plan.halvings = frozen.device, frozen.versions, frozen.halvings
-    return plan, True
 
 
 def _loop(
