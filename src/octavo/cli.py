@@ -164,6 +164,34 @@ def data(
 
 
 @app.command()
+def plan(
+    study: StageArgument,
+    settings: SetOption = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Measure two steps: corrects the memory, predicts the time.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Predict memory and time of a study before anything is trained; writes nothing."""
+    from octavo import pipeline
+    from octavo.artifacts import json_safe
+    from octavo.progress import open_progress
+    from octavo.study import Study
+
+    out = Path(study) if (Path(study) / "study.yaml").is_file() else None
+    found = pipeline.stage_plan(Study.load(study, settings or []), out, open_progress(), probe)
+    if as_json:
+        typer.echo(json.dumps(json_safe([one.to_json() for one in found]), allow_nan=False))
+        return
+    from rich.console import Console
+
+    from octavo.training.plan_table import plan_table
+
+    for one in found:
+        Console().print(plan_table(one))
+
+
+@app.command()
 def train(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
     """Train only, on the datasets that are there."""
     from octavo.artifacts import Folder

@@ -20,6 +20,7 @@ from octavo.study_folder import claim, study_lock
 if TYPE_CHECKING:
     from octavo.models.resolve import BaseSource
     from octavo.training.loop import PackTrainer
+    from octavo.training.preview import Preview
 
 Out = str | os.PathLike[str]
 
@@ -76,6 +77,25 @@ def stage_report(study: Study, out: Out, progress: Progress | None = None) -> di
     """Gather results.json and draw report.html from what is there."""
     with _opened(study, out, progress) as work:
         return work.report()
+
+
+def stage_plan(
+    study: Study, out: Out | None = None, progress: Progress | None = None, probe: bool = False
+) -> list[Preview]:
+    """What the study will take: a plan a base. Needs no study folder and writes nothing.
+
+    Arguments:
+        out: a study folder, for its data; without it the datasets are made for the occasion.
+        probe: measure two steps on the loaded bases, which corrects the memory and predicts the time.
+    """
+    from octavo.training.preview import preview
+
+    with progress or Silent() as shown:
+        for note in study.notes:
+            shown.message(note)
+        work = _Work(study, Folder(out or "."), shown)
+        folder = None if out is None else work.folder
+        return preview(study, work.sources(), work.encoders(), shown, folder, probe)
 
 
 @contextmanager
