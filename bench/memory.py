@@ -29,7 +29,7 @@ def texts(length: int, count: int) -> list[str]:
 
     draw = random.Random(length)
     source = stream({"reasoning": 0.6, "conversation": 0.4}, 0, "train")
-    made = []
+    made: list[str] = []
     while len(made) < count:
         wanted = int(draw.uniform(0.5, 1.15) * length * _CHARACTERS)
         text = ""
