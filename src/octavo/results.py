@@ -233,12 +233,15 @@ def _memory(plans: dict[str, Any]) -> dict[str, Any]:
         if share > largest:
             largest = share
             parts = {
-                "predicted_bytes": plan["predicted_bytes"]["peak"],
+                # what was measured is training; older plans know no evaluation
+                "predicted_bytes": plan["predicted_bytes"].get("training", plan["predicted_bytes"]["peak"]),
                 "peak_bytes": peak,
                 "limit_bytes": plan["limit_bytes"],
                 "by_part": plan["predicted_bytes"],
             }
-    return parts
+    shortened = [plan["shortened_to"] for plan in plans.values() if plan.get("shortened_to") is not None]
+    halvings = sum(len(plan.get("halvings") or ()) for plan in plans.values())
+    return parts | {"shortened_to": min(shortened, default=None), "halvings": halvings or None}
 
 
 def _throughput(plans: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ _SAYINGS = (
     "std::bad_alloc",
     "out of memory",
     "could not create a memory object",
+    # oneDNN's word where the buffers of a product are refused (seen under RLIMIT_AS)
+    "could not create a primitive",
     "CUBLAS_STATUS_ALLOC_FAILED",
 )
 

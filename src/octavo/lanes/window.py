@@ -144,11 +144,12 @@ class LaneEngine:
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
+                reason = f"{type(error).__name__}: {str(error).strip()[:200]}"
             # out of the except block, where the error's frames no longer hold the step's tensors
             give_back(self.base.device)
             alone = len(self._under_way) == 1
             if alone and alone_before:
-                raise SampleTooLarge(_too_large(self._under_way[0]))
+                raise SampleTooLarge(_too_large(self._under_way[0], reason))
             alone_before = alone
             if not alone:
                 token_budget = _halved(cut, token_budget)
@@ -193,10 +194,10 @@ def _halved(cut: Sequence[Sequence[Sample]], token_budget: int) -> int:
     return max(1, min(token_budget, largest) // 2)
 
 
-def _too_large(sample: Sample) -> str:
+def _too_large(sample: Sample, reason: str) -> str:
     return (
         f"out of memory: one example of {len(sample.ids)} tokens does not fit beside base and adapters, and an "
         "example cannot be cut. Nothing is lost: free memory (other programs) and the same command continues; "
         "or take a smaller train.max_length, train.lora.rank or lanes.strategy, or lanes.allow_shorter: true, with "
-        "another --out"
+        f"another --out ({reason})"
     )

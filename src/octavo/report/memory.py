@@ -8,6 +8,9 @@ from typing import Any
 
 from octavo.report.numbers import as_finite, size
 
+# sums among the parts; the evaluation is not held at the same time as the others
+_SUMS = ("training", "evaluation", "peak", "total")
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -34,11 +37,11 @@ def memory_parts(memory: Mapping[str, Any]) -> list[tuple[str, str]]:
     parts = memory.get("by_part")
     if not isinstance(parts, Mapping):
         return []
-    return [(name, size(part)) for name, part in parts.items() if name not in ("peak", "total")]
+    return [(name, size(part)) for name, part in parts.items() if name not in _SUMS]
 
 
 def memory_words(memory: Mapping[str, Any]) -> str:
-    """How far the prediction was off, and the share of the limit that was used."""
+    """How far the prediction was off, the share of the limit that was used, and what had to be done to stay in it."""
     predicted, peak, limit = (
         _total(memory.get(key)) for key in ("predicted_bytes", "peak_bytes", "limit_bytes")
     )
@@ -48,7 +51,17 @@ def memory_words(memory: Mapping[str, Any]) -> str:
         parts.append(f"The peak was {abs(off):.1f} % {'above' if off > 0 else 'below'} the prediction.")
     if peak and limit:
         parts.append(f"It took {100 * peak / limit:.0f} % of the limit.")
-    return " ".join(parts) or "The peak was not measured."
+    words = " ".join(parts) or "The peak was not measured."
+    if halvings := memory.get("halvings"):
+        words += (
+            f" Memory ran out {halvings} times; windows were repeated in halves, which changes no result."
+        )
+    if (length := memory.get("shortened_to")) is not None:
+        words += (
+            f" Examples were cut at {length} tokens because one longer example did not fit (lanes.allow_shorter): "
+            "these runs are not those of the study's own train.max_length."
+        )
+    return words
 
 
 def _total(value: Any) -> float | None:

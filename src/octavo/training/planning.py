@@ -36,9 +36,9 @@ from octavo.training.windows import largest_heldout, largest_micro_step
 # tokens of a micro-step for each token of the larger probe step: a line is not trusted further out
 _MOST_STRETCH = 4
 # activations really held over those counted: holes between tensors of ever-changing sizes that glibc keeps, and
-# how far above what was predicted without them the process may be when a micro-step begins (both measured)
-HOLES = {"cpu": 1.2, "cuda": 1.0}
-_AIR = 1.05
+# the share of what is predicted without them that may be held when a micro-step begins (both measured)
+HOLES = {"cpu": 1.1, "cuda": 1.0}
+_AIR = 0.9
 # a plan below this is not corrected: buffers and heaps of the libraries are as large as what would be measured
 _SMALL = 64 * 2**20
 
