@@ -308,15 +308,15 @@ def test_a_process_that_may_map_no_more_ends_with_the_same_adapters(tiny, tmp_pa
 @pytest.mark.slow
 def test_the_embedded_model_runs_out_and_ends_with_the_same_adapters(tmp_path: Path):
     train = {
-        "batch_size": 2,
-        "accumulation": 2,
+        "batch_size": 4,
+        "accumulation": 4,
         "steps": 3,
         "epochs": None,
         "max_length": 200,
         "eval_every": 100,
     }
     values = settings(tmp_path, "builtin", train=train)
-    values["corpus"] = {"source": "builtin", "examples": 32, "heldout": 4}
+    values["corpus"] = {"source": "builtin", "examples": 48, "heldout": 4}
     values["bases"] = [{"name": "tiny", "model": "smollm2-135m-instruct"}]
     load_study(tmp_path / "study.yaml", values)
     run_limited(tmp_path / "study.yaml", tmp_path / "reference", share=None)
