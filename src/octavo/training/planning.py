@@ -157,7 +157,10 @@ def _correct(
     parts = {name: before[name] for name in ("base", "adapters")}
     parts["activations"] = round(line.per_token * rows.tokens)
     parts["head"] = head_bytes(config, dtype, rows.labels)
-    parts["workspace"] = round(line.fixed) - parts["base"] - parts["adapters"]
+    # what the line has beside base and adapters; less than nothing where not all of these has been touched yet
+    rest = round(line.fixed) - parts["base"] - parts["adapters"]
+    parts["workspace"] = max(0, rest)
+    parts["activations"] += min(0, rest)
     plan.predicted_bytes = with_sums(parts, before["evaluation"])
     # the formula's own figure is of the micro-step that it planned, which the probe may have changed
     planned = line.fixed + line.per_token * planned_rows + parts["head"]
