@@ -80,7 +80,8 @@ class LaneEngine:
     Attributes:
         most_held: bytes of the process from which on freed memory is returned to the system before a micro-step.
             glibc keeps it, and tensors of ever-changing sizes leave holes in it: in eight windows of eight variants
-            the process grew by half. Returning it always would cost a tenth of the speed. None: never.
+            the process grew by half. What that costs is not settled: from nothing to a quarter of the speed in single
+            runs. None: never.
     """
 
     def __init__(self, base: BaseModel, bank: AdapterBank, optimizer: LaneOptimizer) -> None:
