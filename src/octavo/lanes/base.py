@@ -13,7 +13,9 @@ from torch import Tensor
 
 from octavo.errors import InputError
 from octavo.lanes import attention
+from octavo.lanes.kernels import FAILURES, kernels_for
 from octavo.lanes.loss import head_loss
+from octavo.lanes.native import NativeDecoder, native_decoder
 from octavo.lanes.pack import Pack, Sample, build_pack, pack_of_one, use_pack
 
 # largest gap, in units of the largest logit, that the check at load takes for rounding (measured on the families of
@@ -24,8 +26,9 @@ TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2, torch.float16: 1e-2, tor
 class BaseModel:
     """A `transformers` causal LM, frozen, reading packs.
 
-    A model whose attention the lanes can take over reads a pack at once. Any other reads it a sequence at a time,
-    with its own attention: slower, and right for every architecture.
+    A model whose attention the lanes can take over reads a pack at once; models of the Llama family do so through
+    the faster native decoder. Any other reads it a sequence at a time, with its own attention: slower, and right for
+    every architecture.
 
     Arguments:
         model: loaded with any attention implementation.
@@ -33,6 +36,8 @@ class BaseModel:
 
     Attributes:
         packed: whether packs are read at once. notes: why not, for people.
+        native: the native decoder, None where the model's own forward pass reads the packs.
+        kernels: for the elementwise work beside the decoder.
 
     Raises:
         InputError: the model has no output head, or its head cannot be called apart from it.
@@ -50,6 +55,8 @@ class BaseModel:
         self.device, self.dtype = weight.device, weight.dtype
         self.notes: list[str] = []
         self.packed = True
+        self.kernels = kernels_for(int(self.config.get_text_config().hidden_size))
+        self.native: NativeDecoder | None = None
         self._windows: set[int] = set()
         self._own_attention = self.config._attn_implementation
         expected = self._plain_logits() if check else None
@@ -63,6 +70,30 @@ class BaseModel:
                     f"{type(model).__name__}: the logits of its hidden states through its output head are not those "
                     "of the model; it changes them in a way that is not known here. Choose another base."
                 )
+            return
+        self.native = native_decoder(self.decoder, self.config)
+        if self.native is not None and expected is not None:
+            self._try_native(expected)
+
+    def _try_native(self, expected: list[Tensor]) -> None:
+        """Keep the native decoder if it gives the model's own logits and its kernels compile."""
+        gap = self._gap(expected)
+        reason = None
+        if self.kernels.compiled and FAILURES:
+            name, why = next(iter(FAILURES.items()))
+            reason = f"'{name}' could not be compiled: {why}"
+        elif not gap <= TOLERANCE.get(self.dtype, 1e-2):
+            reason = f"its logits are {gap:.2g} of the largest logit away"
+        if reason is not None:
+            self.native = None
+            self.notes.append(f"the faster native decoder is not used: {reason}")
+
+    @property
+    def path(self) -> str:
+        """Which forward pass reads packs: "native", "generic" or "one at a time"."""
+        if not self.packed:
+            return "one at a time"
+        return "generic" if self.native is None else "native"
 
     def close(self) -> None:
         """Give the model its own attention back."""
@@ -75,6 +106,9 @@ class BaseModel:
         return torch.cat([self._read(pack_of_one(pack, number)) for number in range(len(pack.lengths))])
 
     def _read(self, pack: Pack) -> Tensor:
+        if self.native is not None and pack.cache is None and not self.native.hooked:
+            with use_pack(pack):
+                return self.native(pack)
         arguments = {
             "input_ids": pack.ids_T[None],
             "position_ids": pack.positions_T[None],
@@ -107,7 +141,7 @@ class BaseModel:
         """Summed negative log-likelihood (nats) and number of targets of each sample, in the caller's order."""
         pack = build_pack(samples, self.device)
         hidden_NH = self.hidden(pack)[pack.label_index_N]
-        losses_N, _ = head_loss(self.head, hidden_NH, pack.target_N, None)
+        losses_N, _ = head_loss(self.head, hidden_NH, pack.target_N, None, kernels=self.kernels)
         sums = torch.zeros(len(samples), dtype=torch.float64, device=self.device)
         sums.index_add_(0, pack.label_sequence_N, losses_N.double())
         found = sums.tolist()

@@ -12,6 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from octavo.lanes.kernels import EAGER, Kernels
+
 CHUNK_ROWS = 256
 
 
@@ -21,6 +23,7 @@ def head_loss(
     target_N: Tensor,
     weight_N: Tensor | None,
     chunk: int = CHUNK_ROWS,
+    kernels: Kernels = EAGER,
 ) -> tuple[Tensor, Tensor | None]:
     """Negative log-likelihood of each target and the gradient of its weighted sum.
 
@@ -43,15 +46,13 @@ def head_loss(
             if weight_N is not None:
                 hidden.requires_grad_(True)
             logits = head(hidden)
-        # one fused pass for the logarithm; its exponential, less one at the target, is the gradient
-        log_p = torch.log_softmax(logits.detach(), dim=-1, dtype=torch.float32)
-        losses.append(-log_p.gather(1, target_N[part, None]).squeeze(1))
+        targets = target_N[part]
+        found, totals = kernels.target_losses(logits.detach(), targets)
+        losses.append(found)
         if weight_N is None:
             continue
-        share = log_p.exp_()
-        share.scatter_add_(1, target_N[part, None], share.new_full((len(share), 1), -1.0))
-        share.mul_(weight_N[part, None])
-        (grad,) = torch.autograd.grad(logits, hidden, share.to(logits.dtype))
+        share = kernels.target_gradients(logits.detach(), totals, targets, weight_N[part])
+        (grad,) = torch.autograd.grad(logits, hidden, share)
         grads.append(grad)
     if not losses:
         empty = hidden_NH.new_zeros(0, dtype=torch.float32)

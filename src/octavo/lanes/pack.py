@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,6 +16,7 @@ from octavo.lanes.dropout import row_keys
 
 if TYPE_CHECKING:
     from octavo.lanes.cache import PackCache
+    from octavo.lanes.varlen import Segments
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,13 @@ class Pack:
     def tokens(self) -> int:
         """Rows of the pack."""
         return int(self.ids_T.numel())
+
+    @cached_property
+    def segments(self) -> Segments:
+        """Where the sequences lie, as GPU kernels want it; made once a pack."""
+        from octavo.lanes.varlen import segments_of  # which imports this file
+
+        return segments_of(self.lengths, self.ids_T.device)
 
 
 def pack_of_one(pack: Pack, number: int) -> Pack:
