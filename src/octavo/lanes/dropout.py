@@ -13,6 +13,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from octavo.lanes.kernels import Kernel, kernels_for
+
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -81,20 +83,63 @@ class ColumnKeys:
 _column_keys = ColumnKeys()
 
 
-def keep_mask(row_key_T: Tensor, module_key: int, features: int, rate: float) -> Tensor:
+def threshold_of(rate: float) -> int:
+    """The 16 bits of an entry, read as a signed number, keep it from here on: exact to 2**-17."""
+    return round(rate * (1 << 16)) - (1 << 15)
+
+
+def _place_bits(rows_T: Tensor, columns_G: Tensor) -> Tensor:
+    """One hash for every row and group of four features: int64 [T, G]."""
+    bits = rows_T[:, None] + columns_G[None, :]
+    bits = (bits ^ ((bits >> 32) & ((1 << 32) - 1))) * _signed(_MULTIPLIERS[0])
+    return bits ^ ((bits >> 29) & ((1 << 35) - 1))
+
+
+def _compare(bits_TI: Tensor, threshold_T: Tensor) -> Tensor:
+    return bits_TI >= threshold_T[:, None]
+
+
+def _only(x_TI: Tensor, keep_TI: Tensor) -> Tensor:
+    # bytes widened to numbers: with a bool, or in bfloat16 alone, the loop is not vectorised and takes six times longer
+    wide = torch.promote_types(x_TI.dtype, torch.float32)
+    return (x_TI.to(wide) * keep_TI.to(wide)).to(x_TI.dtype)
+
+
+class _Passes:
+    """The three passes over all entries, eager or compiled: whole numbers come out the same either way."""
+
+    def __init__(self, compiled: bool) -> None:
+        self.place_bits = Kernel(_place_bits, compiled)
+        self.compare = Kernel(_compare, compiled)
+        self.only = Kernel(_only, compiled)
+
+
+_EAGER, _COMPILED = _Passes(False), _Passes(True)
+
+
+def _passes(entries: Tensor) -> _Passes:
+    return _COMPILED if kernels_for(entries.shape[-1]).compiled else _EAGER
+
+
+def keep_mask(row_key_T: Tensor, module_key: int, features: int, rate: float | Tensor) -> Tensor:
     """Which inputs of a layer stay.
 
     Arguments:
         row_key_T: int64 [T] from `row_keys`.
         module_key: the layer's own key.
         features: I.
-        rate: probability of dropping an entry, in [0, 1).
+        rate: probability of dropping an entry, in [0, 1); or int16 [T], `threshold_of` the rate of each row.
 
     Returns:
         bool [T, I], True with probability 1 - rate.
     """
-    rows_T = _mix(row_key_T ^ module_key)
-    bits = rows_T[:, None] + _column_keys(features, row_key_T.device)[None, :]
-    _fold(_fold(bits, 32).mul_(_signed(_MULTIPLIERS[0])), 29)
-    threshold = round(rate * (1 << 16)) - (1 << 15)
-    return bits.view(torch.int16)[:, :features] >= threshold
+    if not isinstance(rate, Tensor):
+        rate = torch.full_like(row_key_T, threshold_of(rate), dtype=torch.int16)
+    passes = _passes(torch.empty(0, features))
+    bits = passes.place_bits(_mix(row_key_T ^ module_key), _column_keys(features, row_key_T.device))
+    return passes.compare(bits.view(torch.int16)[:, :features], rate)
+
+
+def only_kept(x_TI: Tensor, keep_TI: Tensor) -> Tensor:
+    """x where `keep_TI` is true and 0 elsewhere."""
+    return _passes(x_TI).only(x_TI, keep_TI.view(torch.uint8))

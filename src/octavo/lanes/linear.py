@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from octavo.errors import InputError
-from octavo.lanes.dropout import keep_mask
+from octavo.lanes.dropout import keep_mask, only_kept, threshold_of
 from octavo.lanes.pack import Pack, current_pack
 
 
@@ -101,28 +101,18 @@ class LaneDelta(torch.autograd.Function):
         out_TO, x_TI = out.view(-1, out.shape[-1]), x.reshape(-1, x.shape[-1])
         hidden: dict[int, Tensor] = {}
         # a byte an entry: half the price of hashing again in the backward pass, for 3 % more memory a token
-        masks: dict[int, Tensor] = {}
+        keep_TI = _mask(site, pack, x_TI.shape[1])
+        kept_TI = x_TI if keep_TI is None else only_kept(x_TI, keep_TI)
         for block in pack.blocks:
             slot = site.slots[block.lane]
             if slot is None:
                 continue
-            rows, scale = slice(block.start, block.stop), slot.scale
-            kept = x_TI[rows]
-            if slot.rate and pack.row_key_T is not None:
-                masks[block.start] = keep_mask(pack.row_key_T[rows], site.key, kept.shape[1], slot.rate)
-                kept = kept * masks[block.start]
-                scale = scale / (1.0 - slot.rate)
-            hidden[block.start] = kept @ slot.a_RI.t()
-            out_TO[rows].addmm_(hidden[block.start], slot.b_OR.t(), alpha=scale)
+            rows = slice(block.start, block.stop)
+            hidden[block.start] = kept_TI[rows] @ slot.a_RI.t()
+            out_TO[rows].addmm_(hidden[block.start], slot.b_OR.t(), alpha=_scale(slot, keep_TI))
         ctx.mark_dirty(out)
-        ctx.save_for_backward(x_TI)
-        ctx.slots, ctx.blocks, ctx.hidden, ctx.masks, ctx.x_shape = (
-            list(site.slots),
-            pack.blocks,
-            hidden,
-            masks,
-            x.shape,
-        )
+        ctx.save_for_backward(x_TI, keep_TI)
+        ctx.slots, ctx.blocks, ctx.hidden, ctx.x_shape = list(site.slots), pack.blocks, hidden, x.shape
         return out
 
     @staticmethod
@@ -130,24 +120,42 @@ class LaneDelta(torch.autograd.Function):
         """Gradients to base output and input; those of the matrices are added in the slots."""
         (dy,) = grads
         dy_TO = dy.reshape(-1, dy.shape[-1])
-        (x_TI,) = ctx.saved_tensors
-        dx_TI = torch.zeros_like(x_TI) if ctx.needs_input_grad[1] else None
+        x_TI, keep_TI = ctx.saved_tensors
+        # rows of lanes without an adapter here get nothing from it
+        whole = all(ctx.slots[block.lane] is not None for block in ctx.blocks)
+        dx_TI = None
+        if ctx.needs_input_grad[1]:
+            dx_TI = torch.empty_like(x_TI) if whole else torch.zeros_like(x_TI)
+        kept_TI = x_TI if keep_TI is None else only_kept(x_TI, keep_TI)
         for block in ctx.blocks:
             slot = ctx.slots[block.lane]
             if slot is None:
                 continue
-            rows, scale = slice(block.start, block.stop), slot.scale
-            x, dy_k, keep = x_TI[rows], dy_TO[rows], ctx.masks.get(block.start)
-            if keep is not None:
-                x = x * keep
-                scale = scale / (1.0 - slot.rate)
+            rows, scale = slice(block.start, block.stop), _scale(slot, keep_TI)
+            dy_k = dy_TO[rows]
             dh = dy_k @ slot.b_OR
             dh *= scale
             if slot.grad_a_RI is not None and slot.grad_b_OR is not None:
-                slot.grad_a_RI.add_(dh.t() @ x)
+                slot.grad_a_RI.add_(dh.t() @ kept_TI[rows])
                 slot.grad_b_OR.add_(dy_k.t() @ ctx.hidden[block.start], alpha=scale)
             if dx_TI is not None:
-                dx = torch.mm(dh, slot.a_RI, out=dx_TI[rows])
-                if keep is not None:
-                    dx.mul_(keep)
+                torch.mm(dh, slot.a_RI, out=dx_TI[rows])
+        if dx_TI is not None and keep_TI is not None:
+            dx_TI = only_kept(dx_TI, keep_TI)
         return dy, None if dx_TI is None else dx_TI.view(ctx.x_shape), None, None, None
+
+
+def _mask(site: Site, pack: Pack, features: int) -> Tensor | None:
+    """Which inputs each row keeps, bool [T, I]; None where no lane of the pack drops any."""
+    rates = [slot.rate if (slot := site.slots[block.lane]) is not None else 0.0 for block in pack.blocks]
+    if pack.row_key_T is None or not any(rates):
+        return None
+    sizes = [block.stop - block.start for block in pack.blocks]
+    thresholds = torch.tensor([threshold_of(rate) for rate in rates], dtype=torch.int16)
+    threshold_T = thresholds.repeat_interleave(torch.tensor(sizes)).to(pack.row_key_T.device)
+    return keep_mask(pack.row_key_T, site.key, features, threshold_T)
+
+
+def _scale(slot: Slot, keep_TI: Tensor | None) -> float:
+    """The factor of B A, with dropout's share of what stays made up for."""
+    return slot.scale if keep_TI is None else slot.scale / (1.0 - slot.rate)
