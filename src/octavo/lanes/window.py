@@ -45,9 +45,9 @@ def split_micro_steps(chunks: Sequence[Sequence[Sequence[Sample]]], token_budget
     """Cut one window of all lanes into micro-steps of at most `token_budget` tokens.
 
     Arguments:
-        chunks: for each lane the batches of its window, each a list of samples. Batch j of every lane comes before
-            batch j + 1 of any, so that lanes travel together; the order within a lane is kept. Batches share a
-            micro-step as long as they fit: the fewer and larger the products of a lane, the less they cost.
+        chunks: for each lane the batches of its window, each a list of samples. Lane after lane, each in its order,
+            they share a micro-step as long as they fit: the fewer and larger the products of a lane, the less they
+            cost.
         token_budget: tokens of a micro-step. A batch that is larger is cut into samples; one sample that is larger
             goes alone.
 
@@ -57,20 +57,15 @@ def split_micro_steps(chunks: Sequence[Sequence[Sequence[Sample]]], token_budget
     steps: list[list[Sample]] = []
     open_step: list[Sample] = []
     used = 0
-    for turn in range(max((len(lane) for lane in chunks), default=0)):
-        for lane in chunks:
-            if turn >= len(lane):
-                continue
-            batch = list(lane[turn])
-            size = sum(len(s.ids) for s in batch)
-            parts = [batch] if size <= token_budget else [[s] for s in batch]
-            for part in parts:
-                size = sum(len(s.ids) for s in part)
-                if open_step and used + size > token_budget:
-                    steps.append(open_step)
-                    open_step, used = [], 0
-                open_step.extend(part)
-                used += size
+    for batch in (batch for lane in chunks for batch in lane):
+        size = sum(len(s.ids) for s in batch)
+        for part in [list(batch)] if size <= token_budget else [[s] for s in batch]:
+            size = sum(len(s.ids) for s in part)
+            if open_step and used + size > token_budget:
+                steps.append(open_step)
+                open_step, used = [], 0
+            open_step.extend(part)
+            used += size
     return [*steps, open_step] if open_step else steps
 
 
