@@ -8,6 +8,8 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from octavo import pipeline
 from octavo.artifacts import Folder, read_jsonl
 from octavo.study import Study
 from octavo.training import replicas
+from octavo.training.gate import Gate
 from octavo.training.loop import PackTrainer
 from octavo.training.replica_pool import Job, Memory, ReplicaPool
 from tests.models.makers import tiny_base
@@ -186,7 +189,16 @@ def test_a_nan_is_quarantined_in_its_own_run(study: Study, done: Path, tmp_path:
     assert [(event["kind"], event["step"]) for event in events] == [("nonfinite", 3)]
 
 
-def test_runs_of_different_bases_train_at_the_same_time(tmp_path: Path):
+class OpenGate(Gate):
+    """Nobody is ever alone: for windows that wait for each other, on models that compile nothing."""
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        yield
+
+
+def test_runs_of_different_bases_train_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(replicas, "Gate", OpenGate)
     bases = [
         {"name": "narrow", "model": str(tiny_base(tmp_path / "narrow")), "dtype": "float32"},
         {"name": "wide", "model": str(wide_base(tmp_path / "wide")), "dtype": "float32"},
@@ -201,6 +213,24 @@ def test_runs_of_different_bases_train_at_the_same_time(tmp_path: Path):
 
     train_only(study, tmp_path / "out", meet)
     assert {row["state"] for row in ledger_rows(tmp_path / "out").values()} == {"completed"}
+
+
+def test_loading_in_another_type_leaves_those_who_train_alone(
+    study: Study, done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    real = replicas.load_model
+
+    def load(*arguments: Any) -> Any:
+        torch.set_default_dtype(torch.bfloat16)  # the whole process's, as transformers sets it while it loads
+        try:
+            time.sleep(0.3)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        return real(*arguments)
+
+    monkeypatch.setattr(replicas, "load_model", load)
+    train_only(study, tmp_path)
+    assert adapter_hashes(tmp_path) == adapter_hashes(done)
 
 
 def run_pool(pool: ReplicaPool, works: list[Any], size: int = 0) -> list[str]:

@@ -28,6 +28,7 @@ from octavo.training.data import Encoder, load_rows
 from octavo.training.device import describe, library_versions, pick_device, pick_dtype
 from octavo.training.full import FullCheckpoints, FullRecorder, FullTrainer, ReplicaRecorder
 from octavo.training.full_weights import FullBank, FullModel
+from octavo.training.gate import Gate
 from octavo.training.limits import memory_limit
 from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter
@@ -67,6 +68,18 @@ class Replica:
     dtype: torch.dtype
     parameters: int
     plan: Plan
+
+    @property
+    def kind(self) -> str:
+        """Base and method: runs of a kind take the same memory and the same kernels."""
+        return plan_name(self.base.name, self.task.run.train.method)
+
+
+def _scores(trainer: PackTrainer, task: Task) -> bool:
+    """Does the next window end with held-out scoring?"""
+    state = trainer.states[0]
+    step = 1 if state is None else state.step + 1
+    return step % task.run.train.eval_every == 0 or step == task.total_steps
 
 
 class _Shared:
@@ -141,6 +154,7 @@ class _Crew:
         self.after_window = after_window
         self.done = {"tokens": 0.0, "label_tokens": 0.0}
         self._adding = threading.Lock()
+        self.gate = Gate()
 
     def prepare(
         self, runs: Sequence[Run], sources: dict[str, BaseSource], encoders: dict[str, Encoder]
@@ -194,7 +208,7 @@ class _Crew:
         run = replica.task.run
         return Job(
             name=run.id,
-            kind=plan_name(replica.base.name, run.train.method),
+            kind=replica.kind,
             bytes=replica.plan.predicted_bytes["training"],
             work=lambda stop: self._train(replica, stop),
             failed=lambda message, again: self._failed(replica, message, again),
@@ -202,7 +216,8 @@ class _Crew:
 
     def _train(self, replica: Replica, stop: threading.Event) -> None:
         """One run from its model to its export, or until it is asked to stop."""
-        trainer, recorder, checkpoints = self._make(replica)
+        with self.gate.alone():
+            trainer, recorder, checkpoints = self._make(replica)
         state = None
         try:
             if checkpoints.restore(trainer):
@@ -211,7 +226,8 @@ class _Crew:
                         recorder.resumed(replica.task, state)
             before = dict(trainer.totals)
             while trainer.busy and not stop.is_set():
-                trainer.step()
+                with self.gate.turn((replica.kind, _scores(trainer, replica.task))):
+                    trainer.step()
                 state = trainer.states[0]
                 if state is not None and state.quarantined:
                     break  # there are no neighbours whose pack its rows would be missed in
@@ -228,7 +244,7 @@ class _Crew:
             trainer.close()
 
     def _make(self, replica: Replica) -> tuple[PackTrainer, ReplicaRecorder, Checkpoints]:
-        """The model, and everything about it; models are loaded one after another (`load_model` has a lock)."""
+        """The model, and everything about it; one thread at a time."""
         task, base, plan = replica.task, replica.base, replica.plan
         full = task.run.train.method == "full"
         loaded = load_model(replica.source, torch.float32 if full else replica.dtype).to(self.device)
