@@ -39,24 +39,31 @@ model = PeftModel.from_pretrained(base, "PATH OF THIS FOLDER")
 
 def model_card(task: Task, base: str, study: str, parameters: int) -> str:
     """README.md of an adapter folder; `base` is the model that the study names, `parameters` the trainable count."""
-    train = task.run.train
     layers = sorted({name.rsplit(".", 1)[-1] for name in task.adapter.targets})
     return _TEXT.format(
-        run=task.run.id,
-        base=base,
-        study=study,
-        variant=task.run.variant,
-        seed=task.run.seed,
-        examples=len(task.feed.rows),
-        steps=task.total_steps,
-        learning_rate=train.learning_rate,
-        schedule=train.schedule.kind,
-        warmup=train.schedule.warmup_steps,
-        batch=train.batch_size,
-        accumulation=train.accumulation,
+        **card_facts(task, base, study, parameters),
         rank=task.adapter.rank,
         alpha=task.adapter.alpha,
         dropout=task.adapter.dropout,
         layers=", ".join(layers),
-        parameters=parameters,
     )
+
+
+def card_facts(task: Task, base: str, study: str, parameters: int) -> dict[str, object]:
+    """What every model card tells of a run, adapter or whole model."""
+    train = task.run.train
+    return {
+        "run": task.run.id,
+        "base": base,
+        "study": study,
+        "variant": task.run.variant,
+        "seed": task.run.seed,
+        "examples": len(task.feed.rows),
+        "steps": task.total_steps,
+        "learning_rate": train.learning_rate,
+        "schedule": train.schedule.kind,
+        "warmup": train.schedule.warmup_steps,
+        "batch": train.batch_size,
+        "accumulation": train.accumulation,
+        "parameters": parameters,
+    }

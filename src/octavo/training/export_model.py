@@ -15,6 +15,7 @@ from octavo.artifacts import sync_folder, write_json_atomic
 from octavo.models.load import load_tokenizer
 from octavo.models.quiet import quiet
 from octavo.models.resolve import BaseSource
+from octavo.training.card import card_facts
 from octavo.training.tasks import Task
 
 _CARD = """---
@@ -76,7 +77,8 @@ def export_model(
     # the products may have been in another type; the numbers in the file are what counts
     write_json_atomic(config, json.loads(config.read_text(encoding="utf-8")) | {"dtype": "float32"})
     parameters = sum(value.numel() for value in values.values())
-    (temporary / "README.md").write_text(_card(task, base, study, parameters), encoding="utf-8")
+    card = _CARD.format(**card_facts(task, base, study, parameters))
+    (temporary / "README.md").write_text(card, encoding="utf-8")
     for path in temporary.rglob("*"):
         if path.is_file():
             _sync(path)
@@ -102,22 +104,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _card(task: Task, base: str, study: str, parameters: int) -> str:
-    train = task.run.train
-    return _CARD.format(
-        run=task.run.id,
-        base=base,
-        study=study,
-        variant=task.run.variant,
-        seed=task.run.seed,
-        examples=len(task.feed.rows),
-        steps=task.total_steps,
-        learning_rate=train.learning_rate,
-        schedule=train.schedule.kind,
-        warmup=train.schedule.warmup_steps,
-        batch=train.batch_size,
-        accumulation=train.accumulation,
-        parameters=parameters,
-    )
