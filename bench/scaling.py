@@ -2,7 +2,8 @@
 
 Equal rows of the procedural corpus, batches of two sequences, four to an optimizer step, attention adapters of rank 8
 on the embedded model in the dtype that the device multiplies fastest. The loop is written out: PEFT, batches of equal
-rows, logits, torch's AdamW and clipping, one run after the other, so its speed is the same for every number of runs. Prints a Markdown table; last line: one JSON object.
+rows, logits, torch's AdamW and clipping, one run after the other, so its speed is the same for every number of runs.
+Prints a Markdown table; last line: one JSON object.
     python bench/scaling.py [--quick] [--lanes 1,8] [--lengths 64,512] [--repeats N]
 """
 
@@ -13,7 +14,8 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 LANES, LENGTHS = (1, 2, 4, 8, 16, 32), (32, 64, 128, 256, 512)
@@ -40,75 +42,14 @@ def rows_of(length: int, count: int) -> list[list[int]]:
     return [ids[i * length : (i + 1) * length] for i in range(count)]
 
 
-class Loop:
-    """One run in the plain way."""
-
-    def __init__(self, model: Any, rows: Sequence[Sequence[int]]) -> None:
-        import torch
-        from speed.plain import adapt
-
-        from octavo.lanes.targets import resolve_targets
-
-        self.model = adapt(model, resolve_targets(model, "attention"), RANK)
-        self.weights = [p for p in self.model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(self.weights, lr=1e-4)
-        self.rows = rows
-
-    def step(self) -> None:
-        """One optimizer step; every token but the first of a sequence is a target."""
-        from speed.plain import optimizer_step
-
-        batches = [self.rows[i : i + BATCH] for i in range(0, BATCH * ACCUMULATION, BATCH)]
-        optimizer_step(self.model, self.optimizer, self.weights, batches)
-
-
-class Lanes:
-    """`lanes` runs side by side."""
-
-    def __init__(self, model: Any, rows: Sequence[Sequence[int]], lanes: int, tokens: int) -> None:
-        from octavo.lanes.adapters import AdapterBank, AdapterSpec
-        from octavo.lanes.base import BaseModel
-        from octavo.lanes.optimizer import LaneOptimizer
-        from octavo.lanes.pack import Sample
-        from octavo.lanes.targets import resolve_targets
-        from octavo.lanes.window import LaneEngine
-
-        base = BaseModel(model)
-        spec = AdapterSpec(RANK, 2 * RANK, 0.0, tuple(resolve_targets(base.model, "attention")))
-        self.bank = AdapterBank(base.model, [spec], lanes)
-        self.engine = LaneEngine(base, self.bank, LaneOptimizer(self.bank))
-        for lane in range(lanes):
-            self.bank.occupy(lane, spec)
-            self.bank.initialise(lane, lane)
-        self.lanes, self.tokens = lanes, tokens
-        targets = sum(len(row) - 1 for row in rows)
-        labels = [[True] * len(row) for row in rows]
-        self.chunks = [
-            [
-                [Sample(lane, rows[i + j], labels[i + j], 1.0 / targets) for j in range(BATCH)]
-                for i in range(0, BATCH * ACCUMULATION, BATCH)
-            ]
-            for lane in range(lanes)
-        ]
-
-    def step(self) -> None:
-        """One optimizer step of every lane."""
-        self.engine.run_within(self.chunks, self.tokens, [1e-4] * self.lanes, [True] * self.lanes)
-
-    def close(self) -> None:
-        """Take the adapters off the model."""
-        self.bank.remove()
-        self.engine.base.close()
-
-
-def seconds_of(trainer: Any, repeats: int) -> float:
+def seconds_of(step: Callable[[], Any], repeats: int) -> float:
     """Median seconds of a step, after one that does not count."""
     from speed.sequential import synchronise
 
     found = []
     for _ in range(repeats + 1):
         began = time.perf_counter()
-        trainer.step()
+        step()
         synchronise()
         found.append(time.perf_counter() - began)
     return statistics.median(found[1:])
@@ -116,8 +57,12 @@ def seconds_of(trainer: Any, repeats: int) -> float:
 
 def measure(lengths: Sequence[int], lanes: Sequence[int], repeats: int, tokens: int) -> list[dict[str, Any]]:
     """Label tokens a second of every combination, and of the loop for each length."""
+    from speed.lanes import Lanes
+    from speed.plain import Loop
     from speed.workload import ROOT
 
+    from octavo.lanes.base import BaseModel
+    from octavo.lanes.targets import resolve_targets
     from octavo.models.load import load_model
     from octavo.models.resolve import resolve_base
     from octavo.settings import Base
@@ -129,16 +74,19 @@ def measure(lengths: Sequence[int], lanes: Sequence[int], repeats: int, tokens: 
     dtype = pick_dtype("auto", device)
     source = resolve_base(Base(name="base"), ROOT)
     plain, packed = (load_model(source, dtype).to(device) for _ in range(2))
+    targets = resolve_targets(plain, "attention")
+    base = BaseModel(packed)
     rows = []
     for length in lengths:
         data = rows_of(length, BATCH * ACCUMULATION)
-        labels = (length - 1) * BATCH * ACCUMULATION
-        loop = Loop(plain, data)
-        alone = labels / seconds_of(loop, repeats)
-        loop.model.unload()
+        batches = [data[i : i + BATCH] for i in range(0, len(data), BATCH)]
+        labels = (length - 1) * len(data)
+        loop = Loop(plain, targets, RANK)
+        alone = labels / seconds_of(partial(loop.step, batches), repeats)
+        loop.close()
         for count in lanes:
-            side = Lanes(packed, data, count, tokens)
-            together = count * labels / seconds_of(side, repeats)
+            side = Lanes(base, targets, RANK, count, tokens)
+            together = count * labels / seconds_of(partial(side.step, [batches] * count), repeats)
             side.close()
             rows.append({"length": length, "lanes": count, "fused": together, "loop": alone})
             print(f"{length} tokens, {count} lanes: {together:.0f} against {alone:.0f} a second", flush=True)
