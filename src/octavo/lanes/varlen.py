@@ -25,6 +25,15 @@ _AMPERE = (8, 0)  # the oldest compute capability that FlashAttention 2 has kern
 _WIDEST_HEAD = 256  # FlashAttention's largest head; widths are multiples of 8 (16 bytes)
 
 
+_refused = False
+
+
+def refuse() -> None:
+    """Use no kernel for whole packs in this process: it has been seen to give NaN here."""
+    global _refused  # noqa: PLW0603 - a fact of the device that the process runs on
+    _refused = True
+
+
 @dataclass(frozen=True)
 class Segments:
     """Where the sequences of a pack lie, in the form that the kernels want; made once a pack.
@@ -67,7 +76,7 @@ def usable(query: Tensor, window: int | None = None) -> bool:
 
     ROCm is left out: its kernels for ragged batches are the ones that have been seen to crash or return NaN.
     """
-    kernel = _kernel()
+    kernel = None if _refused else _kernel()
     if kernel is None or query.dtype not in _HALF or query.device.type != "cuda" or torch.version.hip:
         return False
     width = query.shape[-1]

@@ -3,32 +3,57 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
+from collections.abc import Callable
 
 import torch
 
 from octavo import __version__
-from octavo.errors import InputError
+from octavo.errors import InputError, MachineError
+from octavo.training.allocator import check_allocator_settings
+from octavo.training.attention_kernels import settle
 
 _LIBRARIES = ("torch", "transformers", "peft", "numpy")
 _NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def pick_device() -> torch.device:
-    """The first CUDA or ROCm device, else the CPU."""
+    """The first CUDA or ROCm device, else the CPU.
+
+    Raises:
+        InputError: allocator settings that must not stand together.
+    """
+    check_allocator_settings(os.environ)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def pick_dtype(wanted: str, device: torch.device) -> torch.dtype:
+def pick_dtype(wanted: str, device: torch.device, say: Callable[[str], None] = lambda _: None) -> torch.dtype:
     """The dtype of the frozen base: as asked, or bfloat16 where the device multiplies it in hardware.
+
+    A small step is tried first. Kernels that give NaN are turned off; where none is left float32 is taken.
+
+    Arguments:
+        say: told of what is not used.
 
     Raises:
         InputError: a name that is not a dtype of a base.
+        MachineError: not even float32 gives finite numbers.
     """
-    if wanted != "auto":
-        if wanted not in _NAMED:
-            raise InputError(f"bases.dtype: '{wanted}' is none of auto, {', '.join(_NAMED)}")
-        return _NAMED[wanted]
+    if wanted not in ("auto", *_NAMED):
+        raise InputError(f"bases.dtype: '{wanted}' is none of auto, {', '.join(_NAMED)}")
+    chosen = fast_dtype(device) if wanted == "auto" else _NAMED[wanted]
+    for dtype in dict.fromkeys((chosen, torch.float32)):
+        good, notes = settle(device, dtype)
+        for note in notes:
+            say(note)
+        if good:
+            return dtype
+    raise MachineError(f"{describe(device)['name']}: {notes[-1]}; `octavo doctor` tells more")
+
+
+def fast_dtype(device: torch.device) -> torch.dtype:
+    """bfloat16 where the device multiplies it in hardware, else float32."""
     return torch.bfloat16 if _fast_bfloat16(device) else torch.float32
 
 

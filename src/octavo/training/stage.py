@@ -96,7 +96,7 @@ def _train_pack(
 ) -> None:
     progress.stage(f"training {len(runs)} runs on {base.name}")
     device = pick_device()
-    dtype = pick_dtype(base.dtype, device)
+    dtype = pick_dtype(base.dtype, device, progress.message)
     rows = load_rows(runs, folder, encoder)
     meter = PeakMeter(device)
     limit = memory_limit(study.lanes.memory, device)
