@@ -257,6 +257,27 @@ def verify(
 
 
 @app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seconds: Annotated[float, typer.Option("--seconds", min=1, help="That one probe may take.")] = 60.0,
+) -> None:
+    """Try what this machine trains on and say what is missing; exit code 1 if nothing can train."""
+    import os
+
+    from octavo.artifacts import json_safe
+    from octavo.models.cache import cache_dir
+    from octavo.training.doctor.examine import examine
+    from octavo.training.doctor.known import save
+    from octavo.training.doctor.text import examination_text
+
+    found = examine(os.environ, cache_dir(), seconds)
+    if found.cache["writable"]:
+        save(found.devices[1], os.environ)
+    typer.echo(json.dumps(json_safe(found.to_json())) if as_json else examination_text(found))
+    _leave_unless(found.good)
+
+
+@app.command()
 def recipes() -> None:
     """List the recipes that a variant can name, each with an example."""
     from rich.console import Console

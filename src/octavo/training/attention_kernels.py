@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -126,6 +126,39 @@ def _by_definition(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return torch.cat(rows, dim=2).transpose(1, 2)
 
 
+_SWITCHES: dict[str, Callable[[bool], Any]] = {
+    "flash": torch.backends.cuda.enable_flash_sdp,
+    "efficient": torch.backends.cuda.enable_mem_efficient_sdp,
+    "cudnn": torch.backends.cuda.enable_cudnn_sdp,
+    "math": torch.backends.cuda.enable_math_sdp,
+}
+
+
+def avoid(dtype: torch.dtype, known: Mapping[str, str]) -> tuple[bool, list[str]]:
+    """Turn off what an examination in child processes has found bad: a kernel that crashes cannot be tried here.
+
+    Arguments:
+        known: {"KERNEL:DTYPE": result}.
+
+    Returns:
+        whether torch has a kernel left to choose, and what to say to the user.
+    """
+    bad = {
+        kernel: known[f"{kernel}:{_name(dtype)}"]
+        for kernel in ("varlen", *BACKENDS)
+        if known.get(f"{kernel}:{_name(dtype)}", OK) not in (OK, ABSENT)
+    }
+    left = [kernel for kernel in BACKENDS if known.get(f"{kernel}:{_name(dtype)}", OK) == OK]
+    if not left:
+        return False, [f"attention in {_name(dtype)} has no kernel on this device that is right"]
+    for kernel in bad:
+        if kernel == "varlen":
+            varlen.refuse()
+        else:
+            _SWITCHES[kernel](False)
+    return True, [_turned_off(kernel, dtype, outcome) for kernel, outcome in bad.items()]
+
+
 def settle(device: torch.device, dtype: torch.dtype) -> tuple[bool, tuple[str, ...]]:
     """Turn off the attention kernels that give NaN or wrong values in this dtype; asked once a process.
 
@@ -146,17 +179,12 @@ def _settle(
         notes.append(_turned_off("varlen", dtype, outcome))
     if (outcome := trial("sdpa", device, dtype)) == OK:
         return True, tuple(notes)
-    switches: dict[str, Callable[[bool], Any]] = {
-        "flash": torch.backends.cuda.enable_flash_sdp,
-        "efficient": torch.backends.cuda.enable_mem_efficient_sdp,
-        "cudnn": torch.backends.cuda.enable_cudnn_sdp,
-    }
-    for name, switch in switches.items():
-        switch(False)
+    for name in ("flash", "efficient", "cudnn"):
+        _SWITCHES[name](False)
         notes.append(_turned_off(name, dtype, outcome))
         if (outcome := trial("sdpa", device, dtype)) == OK:
             return True, tuple(notes)
-    for switch in switches.values():  # another dtype may have use for them
+    for switch in _SWITCHES.values():  # another dtype may have use for them
         switch(True)
     return False, (
         f"attention in {_name(dtype)} gives {_in_words(outcome)} with every kernel of this device",

@@ -12,7 +12,8 @@ import torch
 from octavo import __version__
 from octavo.errors import InputError, MachineError
 from octavo.training.allocator import check_allocator_settings
-from octavo.training.attention_kernels import settle
+from octavo.training.attention_kernels import avoid, settle
+from octavo.training.doctor.known import known_results
 
 _LIBRARIES = ("torch", "transformers", "peft", "numpy")
 _NAMED = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -31,7 +32,8 @@ def pick_device() -> torch.device:
 def pick_dtype(wanted: str, device: torch.device, say: Callable[[str], None] = lambda _: None) -> torch.dtype:
     """The dtype of the frozen base: as asked, or bfloat16 where the device multiplies it in hardware.
 
-    A small step is tried first. Kernels that give NaN are turned off; where none is left float32 is taken.
+    A small step is tried first. Kernels that give NaN here, and those that `octavo doctor` has seen crash on this
+    GPU, are turned off; where none is left float32 is taken.
 
     Arguments:
         say: told of what is not used.
@@ -43,8 +45,11 @@ def pick_dtype(wanted: str, device: torch.device, say: Callable[[str], None] = l
     if wanted not in ("auto", *_NAMED):
         raise InputError(f"bases.dtype: '{wanted}' is none of auto, {', '.join(_NAMED)}")
     chosen = fast_dtype(device) if wanted == "auto" else _NAMED[wanted]
+    known = known_results(device, say)
     for dtype in dict.fromkeys((chosen, torch.float32)):
-        good, notes = settle(device, dtype)
+        left, notes = avoid(dtype, known)
+        good, more = settle(device, dtype) if left else (False, ())
+        notes += more
         for note in notes:
             say(note)
         if good:
