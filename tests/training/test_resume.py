@@ -294,7 +294,7 @@ def test_an_exception_marks_the_runs_in_lanes_as_failed_and_the_next_call_goes_o
     assert rows["long-s1"]["message"] == "Stop: "
     assert {row["lease"] for row in rows.values()} == {None}
     with pytest.raises(
-        InputError, match=r"6 of 6 runs have not been trained to their end, first 'control-s0'"
+        InputError, match=r"2 of 6 runs have not been trained to their end, first 'glyphs-s0'"
     ):
         pipeline.stage_evaluate(whole.study, tmp_path)
     pipeline.run(whole.study, tmp_path)
