@@ -70,6 +70,9 @@ def child(executor: str, count: int, steps: int) -> dict[str, Any]:
         pipeline.stage_train(study, place, Notes())
         seconds = time.perf_counter() - began
         rows = Ledger(Folder(place).ledger).rows()
+    for row in rows:
+        if row["state"] != "completed":
+            print(f"{row['run']} is {row['state']}: {row['message']}", file=sys.stderr)
     return {
         "executor": executor,
         "runs": count,
@@ -84,8 +87,8 @@ def measure(executor: str, count: int, steps: int) -> dict[str, Any]:
     """One configuration in a process of its own; a process that dies has failed with all its runs."""
     words = [sys.executable, __file__, "--child", executor, str(count), str(steps)]
     done = subprocess.run(words, check=False, capture_output=True, text=True)
+    print(done.stderr[-2000:], end="", file=sys.stderr)
     if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
         found = {"executor": executor, "runs": count, "seconds": None, "peak_bytes": None}
         return found | {"failures": count, "waited_for_memory": False}
     return json.loads(done.stdout.splitlines()[-1])

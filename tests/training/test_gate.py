@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from octavo.training.gate import Gate
+from octavo.training.gate import Gate, allow_compilations
 
 
 def in_threads(*works) -> None:
@@ -80,3 +80,18 @@ def test_the_first_of_a_kind_is_alone_until_one_has_ended_well():
     in_threads(work)
     assert gate._passed == {"new"}
     assert most[0] == 1
+
+
+def test_a_kernel_may_be_compiled_once_for_every_thread():
+    import torch._dynamo.config as settings
+
+    found: list[int] = []
+
+    def work() -> None:
+        allow_compilations(4)
+        found.append(settings.recompile_limit)
+
+    before = settings.recompile_limit
+    in_threads(work)
+    assert found == [4 * 8]
+    assert settings.recompile_limit == before

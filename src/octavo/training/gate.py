@@ -11,6 +11,20 @@ import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
+# how often torch compiles one function before it refuses (torch._dynamo.config.recompile_limit)
+_FOR_ONE_THREAD = 8
+
+
+def allow_compilations(threads: int) -> None:
+    """Let a function be compiled as often for each of several threads as for one; to be called in each of them.
+
+    Tensors of a kind that no first window has shown (a view where there was none) still meet several threads at once.
+    The setting is the calling thread's own.
+    """
+    import torch._dynamo.config as settings
+
+    settings.recompile_limit = max(settings.recompile_limit, _FOR_ONE_THREAD * threads)
+
 
 class Gate:
     """Many threads inside `turn`, or one inside `alone`; who wants to be alone goes before who does not."""

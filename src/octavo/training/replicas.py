@@ -28,7 +28,7 @@ from octavo.training.data import Encoder, load_rows
 from octavo.training.device import describe, library_versions, pick_device, pick_dtype
 from octavo.training.full import FullCheckpoints, FullRecorder, FullTrainer, ReplicaRecorder
 from octavo.training.full_weights import FullBank, FullModel
-from octavo.training.gate import Gate
+from octavo.training.gate import Gate, allow_compilations
 from octavo.training.limits import memory_limit
 from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter
@@ -216,6 +216,7 @@ class _Crew:
 
     def _train(self, replica: Replica, stop: threading.Event) -> None:
         """One run from its model to its export, or until it is asked to stop."""
+        allow_compilations(self.study.lanes.max_parallel)
         with self.gate.alone():
             trainer, recorder, checkpoints = self._make(replica)
         state = None
