@@ -25,7 +25,7 @@ class Peft:
 
     Arguments:
         model: the base in the dtype of the arm. starts: initial matrices of each run.
-        autocast: bfloat16 by autocast over a float32 base instead of a bfloat16 base.
+        autocast: products in bfloat16 by autocast.
     """
 
     def __init__(

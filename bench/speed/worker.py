@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from octavo.lanes.peft_io import Matrices
-from speed.workload import Workload
+from speed.workload import Workload, label_tokens
 
-SEQUENTIAL = ("peft", "peft-autocast", "trl", "trl-padding-free")
+SEQUENTIAL = ("peft", "peft-autocast", "peft-half-autocast", "trl", "trl-padding-free")
+# bfloat16 by autocast: over a float32 base, and over a bfloat16 base, where it keeps the adapters' products (their
+# weights are float32) from being made in float32
+AUTOCAST = ("peft-autocast", "peft-half-autocast")
 OURS = ("replicas", "fused")
 
 
@@ -56,7 +59,9 @@ class Worker:
     """A process that trains the same workload as often as it is asked to.
 
     Attributes:
-        arm: what it does. error: why it cannot, None where it can. warm_up: seconds of its first pass, loading aside.
+        arm: what it does. error: why it cannot, None where it can.
+        load, warm_up: seconds until the model was there, and of one step of every run that does not count.
+        labels: targets of one pass.
     """
 
     def __init__(self, arm: Arm, work: Workload, folder: Path, tokens: int) -> None:
@@ -68,7 +73,9 @@ class Worker:
         other.close()
         first = self._receive()
         self.error: str | None = first.get("error")
+        self.load: float = first.get("load", 0.0)
         self.warm_up: float = first.get("warm_up", 0.0)
+        self.labels: int = first.get("labels", 0)
 
     def run(self) -> Done:
         """One pass over all runs.
@@ -102,10 +109,17 @@ def _serve(pipe: Connection, arm: Arm, work: Workload, folder: Path, tokens: int
         from octavo.training.memory import settle_allocator
 
         settle_allocator()
-        trainer, meter, device = _open(arm, work, folder, tokens)
         began = time.perf_counter()
-        _warm_up(trainer, arm)
-        pipe.send({"warm_up": time.perf_counter() - began})
+        trainer, meter, device = _open(arm, work, folder, tokens)
+        loaded = time.perf_counter()
+        _warm_up(trainer)
+        pipe.send(
+            {
+                "load": loaded - began,
+                "warm_up": time.perf_counter() - loaded,
+                "labels": label_tokens(trainer.tasks),
+            }
+        )
         number = 0
         while pipe.recv() == "run":
             from octavo.lanes.shortage import give_back
@@ -134,8 +148,8 @@ def _open(arm: Arm, work: Workload, folder: Path, tokens: int) -> tuple[Any, Any
     import transformers  # noqa: F401
 
     meter = PeakMeter(device)
-    autocast = arm.kind == "peft-autocast"
-    dtype = torch.float32 if autocast else getattr(torch, arm.dtype)
+    autocast = arm.kind in AUTOCAST
+    dtype = torch.float32 if arm.kind == "peft-autocast" else getattr(torch, arm.dtype)
     model, tasks, tokenizer = load(work, folder, dtype)
     begin = starts(model, tasks) if arm.sequential else {}
     model = model.to(device)
@@ -147,11 +161,10 @@ def _open(arm: Arm, work: Workload, folder: Path, tokens: int) -> tuple[Any, Any
     return kinds.get(arm.kind, sequential.Peft)(model, tasks, begin, tokenizer, autocast), meter, device
 
 
-def _warm_up(trainer: Any, arm: Arm) -> None:
-    """A pass that does not count; where nothing is compiled and no shapes are learned, one run of it."""
+def _warm_up(trainer: Any) -> None:
+    """One optimizer step of every run, for all arms alike: compiles, and lets oneDNN meet the first shapes."""
     tasks = trainer.tasks
-    if arm.sequential:
-        trainer.tasks = tasks[:1]
+    trainer.tasks = [replace(t, feed=replace(t.feed, steps=1, epochs=None)) for t in tasks]
     trainer.run()
     trainer.tasks = tasks
 

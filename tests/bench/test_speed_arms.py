@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,19 +78,93 @@ def test_a_pass_counts_each_label_of_each_step_once(workload):
     assert sum(label != IGNORED for row in rows for label in row["labels"]) == label_tokens(tasks)
 
 
-def test_the_interval_holds_the_median_and_both_are_of_paired_turns():
-    from throughput import ratio
+def fake_measure(seconds: dict[str, list[float]]) -> Any:
+    """Arms that take so long; lanes hold 1.5 times the memory of one run, a gap of 2e-5 in float32."""
+    from speed.worker import Done
 
-    speedup, interval = ratio({"seconds": [4.0, 6.0, 9.0]}, {"seconds": [2.0, 2.0, 3.0]})
-    assert speedup == 3.0
-    assert interval == [2.0, 3.0]
+    def measure(work, arms, repeats, tokens, record, once=(), deadline=None):
+        measured.append([arm.name for arm in arms])
+        record.open(work, tokens)
+        for arm in arms:
+            record.met(work, SimpleNamespace(arm=arm, error=None, load=5.0, warm_up=30.0, labels=100))
+        for number in range(2):
+            turn = record.begin_turn(work)
+            for arm in arms:
+                peak = 1500 if arm.kind == "fused" else 1000
+                record.add(work, turn, arm, Done(seconds.get(arm.name, [9.0, 9.0])[number], peak, ""))
+        for arm in arms:
+            record.add_gap(work, arm, 2e-5)
+
+    measured: list[list[str]] = []
+    measure.measured = measured  # type: ignore[attr-defined]
+    return measure
 
 
-def test_a_best_arm_that_was_never_recorded_is_the_plain_one(monkeypatch, tmp_path: Path):
+def test_the_full_bench_records_its_best_arm_and_the_quick_one_measures_against_it(
+    monkeypatch, tmp_path: Path, capsys
+):
     import throughput
 
-    monkeypatch.setattr(throughput, "RECORD", tmp_path / "none.json")
-    assert throughput.recorded_best("bfloat16").name == "peft bfloat16"
-    (tmp_path / "none.json").write_text('{"best_sequential": {"kind": "trl", "dtype": "bfloat16"}}')
-    assert throughput.recorded_best("bfloat16").name == "trl bfloat16"
-    assert throughput.recorded_best("float32").name == "peft float32"
+    measure = fake_measure(
+        {"trl bfloat16": [4.0, 6.0], "fused bfloat16": [1.0, 2.0], "fused float32": [3.0, 3.0]}
+    )
+    monkeypatch.setattr(throughput, "measure", measure)
+    monkeypatch.setattr(throughput, "fast_dtype", lambda: "bfloat16")
+    monkeypatch.setattr(throughput, "RECORD", tmp_path / "records" / "throughput.json")
+    monkeypatch.setattr("sys.argv", ["throughput.py", "--sources", "builtin"])
+    assert throughput.main() == 0
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert figures["speedup_vs_best_sequential"] == 3.5  # of turns of 4 and 3
+    assert figures["interval"] == [3.0, 4.0]
+    assert figures["speedup_fp32"] == 3.0
+    assert figures["peak_over_single_run"] == 1.5
+    assert figures["max_relative_difference"] == 2e-05
+    assert list(figures["workloads"]) == ["builtin, attention", "builtin, all-linear"]
+    everything, few = measure.measured
+    assert len(everything) == 12  # five ways in two dtypes, and two kinds of autocast
+    assert few == ["trl bfloat16", "fused bfloat16", "peft float32", "fused float32", "peft bfloat16"]
+    monkeypatch.setattr("sys.argv", ["throughput.py", "--quick", "--sources", "builtin"])
+    assert throughput.main() == 0
+    assert measure.measured[-1][0] == "trl bfloat16"
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["best_sequential"] == "trl bfloat16"
+
+
+def test_an_arm_that_cannot_be_had_is_said_and_left_out(monkeypatch, workload, capsys):
+    import throughput
+    from speed import worker
+    from speed.record import Record
+
+    class Stub:
+        def __init__(self, arm, work, folder, tokens):
+            self.arm, self.load, self.warm_up, self.labels = arm, 0.0, 0.0, 1
+            self.error = "ModuleNotFoundError: No module named 'trl'" if arm.kind == "trl" else None
+
+        def run(self):
+            return worker.Done(1.0, None, "nowhere")
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(throughput, "Worker", Stub)
+    monkeypatch.setattr(throughput, "prepare", lambda work, folder: None)
+    arms = [worker.Arm("trl", "bfloat16"), worker.Arm("fused", "bfloat16")]
+    record = Record(None)
+    throughput.measure(workload[0], arms, 3, 100, record)
+    entry = record.workloads[workload[0].name]
+    assert [turn["seconds"] for turn in entry["turns"]] == [{"fused bfloat16": 1.0}] * 3
+    assert list(entry["errors"]) == ["trl bfloat16"]
+    assert "trl bfloat16: cannot be measured here: ModuleNotFoundError" in capsys.readouterr().out
+
+
+def test_a_worker_trains_in_a_process_of_its_own(workload):
+    from speed.worker import Arm, Worker, read_adapters
+
+    worker = Worker(Arm("fused", "float32"), *workload, 10_000)
+    try:
+        assert worker.error is None
+        first, second = worker.run(), worker.run()
+    finally:
+        worker.close()
+    assert first.seconds > 0
+    assert first.peak is None or first.peak > 0
+    assert len(read_adapters(second.adapters)) == 2
