@@ -1,10 +1,11 @@
 """Speed as work grows: lanes against a plain PEFT loop, by the number of runs and by tokens a sequence.
 
-Equal rows of the procedural corpus, batches of two sequences, four to an optimizer step, attention adapters of rank 8
-on the embedded model in the dtype that the device multiplies fastest. The loop is written out: PEFT, batches of equal
-rows, logits, torch's AdamW and clipping, one run after the other, so its speed is the same for every number of runs.
+Equal rows of the procedural corpus, batches of two sequences, four to an optimizer step (--accumulation), attention
+adapters of rank 8 on the embedded model in the dtype that the device multiplies fastest. The loop is written out: PEFT,
+batches of equal rows, logits, torch's AdamW and clipping, one run after the other, so its speed is the same for every
+number of runs.
 Prints a Markdown table; last line: one JSON object.
-    python bench/scaling.py [--quick] [--lanes 1,8] [--lengths 64,512] [--repeats N]
+    python bench/scaling.py [--quick] [--lanes 1,8] [--lengths 64,512] [--repeats N] [--accumulation N]
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 LANES, LENGTHS = (1, 2, 4, 8, 16, 32), (32, 64, 128, 256, 512)
 QUICK_LANES, QUICK_LENGTHS = (1, 8, 32), (32, 256)
-BATCH, ACCUMULATION, RANK = 2, 4, 8
+BATCH, RANK = 2, 8
 
 
 def rows_of(length: int, count: int) -> list[list[int]]:
@@ -55,7 +56,9 @@ def seconds_of(step: Callable[[], Any], repeats: int) -> float:
     return statistics.median(found[1:])
 
 
-def measure(lengths: Sequence[int], lanes: Sequence[int], repeats: int, tokens: int) -> list[dict[str, Any]]:
+def measure(
+    lengths: Sequence[int], lanes: Sequence[int], repeats: int, tokens: int, accumulation: int
+) -> list[dict[str, Any]]:
     """Label tokens a second of every combination, and of the loop for each length."""
     from speed.lanes import Lanes
     from speed.plain import Loop
@@ -78,7 +81,7 @@ def measure(lengths: Sequence[int], lanes: Sequence[int], repeats: int, tokens: 
     base = BaseModel(packed)
     rows = []
     for length in lengths:
-        data = rows_of(length, BATCH * ACCUMULATION)
+        data = rows_of(length, BATCH * accumulation)
         batches = [data[i : i + BATCH] for i in range(0, len(data), BATCH)]
         labels = (length - 1) * len(data)
         loop = Loop(plain, targets, RANK)
@@ -121,16 +124,19 @@ def main() -> int:
     parser.add_argument("--lanes", type=numbers, default=None)
     parser.add_argument("--lengths", type=numbers, default=None)
     parser.add_argument("--repeats", type=int)
+    parser.add_argument("--accumulation", type=int, default=4, help="batches in an optimizer step")
     parser.add_argument("--tokens", type=int, default=MOST_TOKENS, help="most tokens of a micro-step")
     options = parser.parse_args()
     lanes = options.lanes or (QUICK_LANES if options.quick else LANES)
     lengths = options.lengths or (QUICK_LENGTHS if options.quick else LENGTHS)
     repeats = options.repeats or (1 if options.quick else 3)
-    rows = measure(lengths, lanes, repeats, options.tokens)
+    rows = measure(lengths, lanes, repeats, options.tokens, options.accumulation)
     print(f"label tokens a second\n\n{table(rows)}\n")
     factors = {(row["length"], row["lanes"]): row["fused"] / row["loop"] for row in rows}
     best, worst = max(factors, key=factors.__getitem__), min(factors, key=factors.__getitem__)
     figures = {
+        "batches_a_step": options.accumulation,
+        "repeats": repeats,
         "best_speedup": round(factors[best], 3),
         "best_at": {"tokens": best[0], "lanes": best[1]},
         "worst_speedup": round(factors[worst], 3),
