@@ -42,7 +42,7 @@ def _nonfinite(limit: int | None, runs: Sequence[dict[str, Any]]) -> Verdict | N
 def _memory_share(limit: float | None, memory: dict[str, Any]) -> Verdict | None:
     if limit is None:
         return None
-    if not memory["peak_bytes"] or not memory["limit_bytes"]:
+    if memory["peak_bytes"] is None or not memory["limit_bytes"]:
         return None, "the peak was not measured"
     share = memory["peak_bytes"] / memory["limit_bytes"]
     gib = memory["peak_bytes"] / 2**30, memory["limit_bytes"] / 2**30
