@@ -5,8 +5,9 @@
     outer: dA_k = dh_k^T x_k          the gradients of the matrices
 
 `torch.nn.functional.grouped_mm` (torch 2.10 and later; `torch._grouped_mm` before) multiplies the row blocks of a
-matrix by a matrix each in one kernel, for bfloat16 on NVIDIA GPUs from compute capability 8.0 on. Elsewhere a loop
-does the same. Blocks never share a product, so that a NaN stays in its lane.
+matrix by a matrix each in one kernel, for bfloat16 on NVIDIA GPUs of compute capability 9 and 10. On other GPUs torch
+reads the bounds back to the host and loops, which is worse than a loop here, by which all else goes. Blocks never
+share a product, so that a NaN stays in its lane.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from octavo.lanes.transfer import send
+
 _ALIGNMENT = 8  # bfloat16 numbers in 16 bytes: every row of an operand has to begin on such a boundary
-_AMPERE = (8, 0)
+_HOPPER, _BLACKWELL = 9, 10  # major compute capability; see use_fast_path in torch's GroupedBlas.cpp
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def groups_of(sizes: Sequence[int], device: torch.device | str) -> Groups:
     if not sizes or min(sizes) < 1:
         raise ValueError(f"every block needs a row: {list(sizes)}")
     ends_G = torch.tensor(sizes, dtype=torch.int32).cumsum(0, dtype=torch.int32)
-    return Groups(tuple(sizes), ends_G.to(device, non_blocking=True))
+    return Groups(tuple(sizes), send(ends_G, device))
 
 
 def _kernel() -> Callable[..., Tensor] | None:
@@ -55,12 +58,27 @@ def usable(x_TI: Tensor, *widths: int) -> bool:
         return False
     if any(width % _ALIGNMENT for width in (x_TI.shape[-1], *widths)):
         return False
-    return torch.cuda.get_device_capability(x_TI.device) >= _AMPERE
+    return torch.cuda.get_device_capability(x_TI.device)[0] in (_HOPPER, _BLACKWELL)
 
 
 def aligned_rank(rank: int) -> int:
     """The rank that stacked matrices need for the kernel; rows beyond the adapter's own are zero and change nothing."""
     return -(-rank // _ALIGNMENT) * _ALIGNMENT
+
+
+def stacked(matrices: Sequence[Tensor]) -> Tensor:
+    """Matrices of one shape as [G, ...]: a view where they lie at even distances in one tensor, else a copy."""
+    first = matrices[0]
+    places = [matrix.storage_offset() for matrix in matrices]
+    step = places[1] - places[0] if len(places) > 1 else 0
+    even = places == [places[0] + i * step for i in range(len(places))] and step > 0
+    same = all(
+        m.untyped_storage().data_ptr() == first.untyped_storage().data_ptr() and m.stride() == first.stride()
+        for m in matrices
+    )
+    if not even or not same or step % _ALIGNMENT or places[0] % _ALIGNMENT:
+        return torch.stack(list(matrices))
+    return first.as_strided((len(matrices), *first.shape), (step, *first.stride()))
 
 
 def times(x_TI: Tensor, w_GIO: Tensor, groups: Groups) -> Tensor:

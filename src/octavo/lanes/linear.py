@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from octavo.errors import InputError
 from octavo.lanes.dropout import keep_mask, only_kept, threshold_of
+from octavo.lanes.lane_group import group_of
 from octavo.lanes.pack import Pack, current_pack
 
 
@@ -103,7 +104,10 @@ class LaneDelta(torch.autograd.Function):
         # a byte an entry: half the price of hashing again in the backward pass, for 3 % more memory a token
         keep_TI = _mask(site, pack, x_TI.shape[1])
         kept_TI = x_TI if keep_TI is None else only_kept(x_TI, keep_TI)
-        for block in pack.blocks:
+        ctx.group = group_of(site.slots, pack, x_TI, out_TO.shape[1], dropout=keep_TI is not None)
+        if ctx.group is not None:
+            ctx.hidden_TR = ctx.group.add_to(out_TO, kept_TI)
+        for block in pack.blocks if ctx.group is None else ():
             slot = site.slots[block.lane]
             if slot is None:
                 continue
@@ -124,10 +128,12 @@ class LaneDelta(torch.autograd.Function):
         # rows of lanes without an adapter here get nothing from it
         whole = all(ctx.slots[block.lane] is not None for block in ctx.blocks)
         dx_TI = None
-        if ctx.needs_input_grad[1]:
+        if ctx.needs_input_grad[1] and ctx.group is None:
             dx_TI = torch.empty_like(x_TI) if whole else torch.zeros_like(x_TI)
         kept_TI = x_TI if keep_TI is None else only_kept(x_TI, keep_TI)
-        for block in ctx.blocks:
+        if ctx.group is not None:
+            dx_TI = ctx.group.backward(dy_TO, kept_TI, ctx.hidden_TR)
+        for block in ctx.blocks if ctx.group is None else ():
             slot = ctx.slots[block.lane]
             if slot is None:
                 continue
@@ -150,9 +156,7 @@ def _mask(site: Site, pack: Pack, features: int) -> Tensor | None:
     rates = [slot.rate if (slot := site.slots[block.lane]) is not None else 0.0 for block in pack.blocks]
     if pack.row_key_T is None or not any(rates):
         return None
-    sizes = [block.stop - block.start for block in pack.blocks]
-    thresholds = torch.tensor([threshold_of(rate) for rate in rates], dtype=torch.int16)
-    threshold_T = thresholds.repeat_interleave(torch.tensor(sizes)).to(pack.row_key_T.device)
+    threshold_T = pack.spread(tuple(threshold_of(rate) for rate in rates), torch.int16)
     return keep_mask(pack.row_key_T, site.key, features, threshold_T)
 
 

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from octavo.lanes.dropout import row_keys
+from octavo.lanes.transfer import send
 
 if TYPE_CHECKING:
     from octavo.lanes.cache import PackCache
+    from octavo.lanes.grouped import Groups
     from octavo.lanes.varlen import Segments
 
 
@@ -83,6 +85,7 @@ class Pack:
     cache: PackCache | None = None
     lanes: list[int] = field(default_factory=list)
     windows: set[int] = field(default_factory=set)
+    _spread: dict[tuple[Any, ...], Tensor] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def tokens(self) -> int:
@@ -95,6 +98,22 @@ class Pack:
         from octavo.lanes.varlen import segments_of  # which imports this file
 
         return segments_of(self.lengths, self.ids_T.device)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The blocks, as grouped products want them; made once a pack."""
+        from octavo.lanes.grouped import groups_of
+
+        return groups_of([block.stop - block.start for block in self.blocks], self.ids_T.device)
+
+    def spread(self, values: tuple[float, ...], dtype: torch.dtype) -> Tensor:
+        """One number a block to all its rows, [T] on the device; made once for the same numbers."""
+        key = (values, dtype)
+        if key not in self._spread:
+            sizes = torch.tensor([block.stop - block.start for block in self.blocks])
+            rows_T = torch.tensor(values, dtype=dtype).repeat_interleave(sizes)
+            self._spread[key] = send(rows_T, self.ids_T.device)
+        return self._spread[key]
 
 
 def pack_of_one(pack: Pack, number: int) -> Pack:
@@ -152,16 +171,16 @@ def build_pack(samples: Sequence[Sample], device: torch.device | str, with_dropo
     positions_T = torch.cat([torch.arange(s.start, s.start + len(s.ids)) for s in chosen])
     keys = row_keys([s.key for s in chosen], lengths) if with_dropout else None
     return Pack(
-        ids_T=torch.tensor([i for s in chosen for i in s.ids], device=device),
-        positions_T=positions_T.to(device),
+        ids_T=send(torch.tensor([i for s in chosen for i in s.ids]), device),
+        positions_T=send(positions_T, device),
         lengths=lengths,
         blocks=blocks_of([s.lane for s in chosen], lengths),
         order=order,
-        label_index_N=torch.tensor(rows, dtype=torch.int64, device=device),
-        target_N=torch.tensor(targets, dtype=torch.int64, device=device),
-        weight_N=torch.tensor(weights, dtype=torch.float32, device=device),
-        label_sequence_N=torch.tensor(owners, dtype=torch.int64, device=device),
-        row_key_T=None if keys is None else keys.to(device),
+        label_index_N=send(torch.tensor(rows, dtype=torch.int64), device),
+        target_N=send(torch.tensor(targets, dtype=torch.int64), device),
+        weight_N=send(torch.tensor(weights, dtype=torch.float32), device),
+        label_sequence_N=send(torch.tensor(owners, dtype=torch.int64), device),
+        row_key_T=None if keys is None else send(keys, device),
         lanes=[s.lane for s in chosen],
     )
 

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from octavo.lanes.attention import attend
+from octavo.lanes.transfer import send
 
 _HALF = (torch.float16, torch.bfloat16)
 _AMPERE = (8, 0)  # the oldest compute capability that FlashAttention 2 has kernels for
@@ -54,7 +55,7 @@ def segments_of(lengths: Sequence[int], device: torch.device | str) -> Segments:
     for length in lengths:
         ends.append(ends[-1] + length)
     bounds_N = torch.tensor(ends, dtype=torch.int32)
-    return Segments(tuple(lengths), max(lengths), bounds_N.to(device, non_blocking=True))
+    return Segments(tuple(lengths), max(lengths), send(bounds_N, device))
 
 
 @cache

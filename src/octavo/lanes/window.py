@@ -18,6 +18,7 @@ from octavo.lanes.loss import head_loss
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample, build_pack
 from octavo.lanes.shortage import SampleTooLarge, give_back, held, is_out_of_memory
+from octavo.lanes.transfer import send
 
 
 @dataclass
@@ -99,7 +100,7 @@ class LaneEngine:
             )
             if hidden_NH.requires_grad and len(losses_N):
                 torch.autograd.backward(hidden_NH, grad_NH)
-        lane_N = torch.tensor(pack.lanes, device=self.base.device)[pack.label_sequence_N]
+        lane_N = send(torch.tensor(pack.lanes), self.base.device)[pack.label_sequence_N]
         sums = torch.zeros(self.bank.lanes, dtype=torch.float64, device=self.base.device)
         return sums.index_add_(0, lane_N, (losses_N * pack.weight_N).double())
 
