@@ -18,6 +18,7 @@ import random
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +29,7 @@ import transformers
 from speed.lanes import Lanes, relative_difference
 from speed.plain import Batches, Loop
 
-from octavo.lanes import varlen
+from octavo.lanes import grouped, varlen
 from octavo.lanes.base import BaseModel
 from octavo.lanes.kernels import FAILURES
 from octavo.lanes.shortage import is_out_of_memory
@@ -92,7 +93,8 @@ def make_model(shape: dict[str, Any], setting: Setting, dtype: torch.dtype) -> A
         tie_word_embeddings=True,
     )
     torch.manual_seed(0)
-    model: Any = transformers.LlamaForCausalLM(config)
+    with setting.device:  # drawing 360M numbers on a CPU takes seconds
+        model: Any = transformers.LlamaForCausalLM(config)
     return model.to(setting.device, dtype).eval().requires_grad_(False)
 
 
@@ -187,6 +189,26 @@ def isolation(setting: Setting, name: str, count: int = 4) -> dict[str, Any]:
         "gap_without_nan": max(relative_difference(again[lane], clean[lane]) for lane in others),
         "poisoned_lane_stepped": stepped,
     }
+
+
+def waits(setting: Setting, name: str) -> int | None:
+    """How often the host waits for the GPU in one window of two micro-steps, dropout included; one is needed."""
+    if not setting.cuda:
+        return None
+    base = BaseModel(make_model(setting.shapes[name], setting, setting.dtype))
+    windows = make_windows(setting, 2, 0)
+    half = sum(len(row) for batches in windows for batch in batches for row in batch) // 2 + setting.longest
+    lanes = Lanes(base, resolve_targets(base.model, "attention"), RANK, 2, half, DROPOUT)
+    lanes.step(windows)  # compiles, and fills what is made once
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            lanes.step(windows)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    lanes.close()
+    return sum("synchronizing" in str(one.message) for one in said)
 
 
 def equal(found: Any, wanted: Any) -> bool:
@@ -385,6 +407,7 @@ def machine(setting: Setting) -> dict[str, Any]:
     if setting.cuda:
         query = torch.empty(1, 9, 4, 64, dtype=setting.dtype, device=setting.device)
         found["varlen_attention"] = varlen.usable(query)
+        found["grouped_products"] = grouped.usable(query[0, 0], RANK)
     return found
 
 
@@ -400,6 +423,7 @@ def main() -> int:
         ("equivalence", partial(equivalence, setting, first)),
         (f"speed {first}", partial(speed, setting, first)),
         ("isolation", partial(isolation, setting, first)),
+        ("waits of the host in a window", partial(waits, setting, first)),
         ("eight lanes under 16 GB", partial(capped, setting, first, 8)),
         ("32 lanes under 16 GB", partial(capped, setting, first, 32)),
         ("out of memory", partial(shortage, setting, first)),

@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from octavo.lanes.pack import Sample
 from octavo.lanes.window import split_micro_steps
@@ -59,7 +60,7 @@ def test_a_nan_in_one_lane_leaves_the_others_bit_for_bit():
     assert not all(bool(torch.isfinite(m).all()) for pair in poisoned[1].values() for m in pair)
 
 
-def test_a_nan_is_kept_out_of_the_step():
+def make_engine(lanes: int, dropout: float = 0.0):
     from octavo.lanes.adapters import AdapterBank, AdapterSpec
     from octavo.lanes.base import BaseModel
     from octavo.lanes.optimizer import LaneOptimizer
@@ -68,12 +69,17 @@ def test_a_nan_is_kept_out_of_the_step():
 
     base = BaseModel(tiny_llama(), check=False)
     targets = resolve_targets(base.model, "attention")
-    spec = AdapterSpec(4, 8, 0.0, tuple(targets))
-    bank = AdapterBank(base.model, [spec], 2)
-    for lane in range(2):
+    spec = AdapterSpec(4, 8, dropout, tuple(targets))
+    bank = AdapterBank(base.model, [spec], lanes)
+    for lane in range(lanes):
         bank.occupy(lane, spec)
         bank.initialise(lane, lane)
-    engine = LaneEngine(base, bank, LaneOptimizer(bank))
+    return LaneEngine(base, bank, LaneOptimizer(bank))
+
+
+def test_a_nan_is_kept_out_of_the_step():
+    engine = make_engine(2)
+    bank = engine.bank
     before = bank.flat_KP.clone()
     weights = [1.0, math.inf]  # a loss divided by zero labels
     samples = [Sample(lane, [1, 2, 3], [True] * 3, weights[lane]) for lane in range(2)]
@@ -81,6 +87,35 @@ def test_a_nan_is_kept_out_of_the_step():
     assert result.stepped == [True, False]
     assert torch.equal(bank.flat_KP[1], before[1])
     assert not torch.equal(bank.flat_KP[0], before[0])
+
+
+class Waits(TorchDispatchMode):
+    """Counts what makes a host wait for a GPU: single values, and results whose size depends on values."""
+
+    NAMES = ("_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "equal", "unique", "bincount")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        masks = args[1] if name == "index" else ()
+        if name in self.NAMES or any(m is not None and m.dtype == torch.bool for m in masks):
+            self.seen.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_window_asks_for_no_single_value_of_a_tensor():
+    engine = make_engine(3, dropout=0.2)
+    steps = [[Sample(lane, [1, 2, 3, 4], [True] * 4, 0.3) for lane in range(3)]] * 2
+    with Waits() as waits:
+        engine.run(steps, [1e-2] * 3, [True] * 3)
+    assert waits.seen == []
+    with Waits() as waits:
+        float(engine.bank.flat_KP.sum())
+        engine.bank.flat_KP[engine.bank.flat_KP > 0]
+    assert waits.seen == ["_local_scalar_dense", "index"]
 
 
 def test_cut_keeps_order_and_budget():
