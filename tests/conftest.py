@@ -11,6 +11,9 @@ import pytest
 if TYPE_CHECKING:
     from octavo.models.resolve import BaseSource
 
+# a compiler would take longer than the tests; those that need compiled kernels ask for them
+os.environ.setdefault("OCTAVO_COMPILE", "0")
+
 ROOT = Path(__file__).parent.parent
 
 

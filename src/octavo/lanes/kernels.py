@@ -109,7 +109,8 @@ class Kernel:
         self._call: Callable[..., Any] | None = None if compile_it else function
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function returns."""
+        """What the function returns; no graph is recorded, its callers have backward passes of their own."""
+        arguments = tuple(a.detach() if isinstance(a, Tensor) else a for a in arguments)
         if self._call is not None:
             return self._call(*arguments)
         compiled = torch.compile(self.function, dynamic=True, fullgraph=True)
