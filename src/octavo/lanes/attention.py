@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from octavo.lanes.observe import attention_observer
 from octavo.lanes.pack import current_pack
 
 NAME = "octavo"
@@ -45,6 +46,7 @@ def pack_attention(
         raise RuntimeError("the 'octavo' attention needs a pack: call the model inside lanes.pack.use_pack")
     if sliding_window is not None:
         pack.windows.add(sliding_window)
+    observer = attention_observer() if softcap is None and s_aux is None else None
     lengths = pack.lengths
     dtype = query.dtype
     if query.device.type == "cpu" and dtype == torch.bfloat16:
@@ -56,6 +58,8 @@ def pack_attention(
         k, v = keys[number], values[number]
         if pack.cache is not None:
             k, v = pack.cache.extend(module, number, k, v)
+        if observer is not None:
+            observer(module, number, q, k, scaling, sliding_window)
         out = attend(q, k, v, scaling, sliding_window, softcap, s_aux)
         outputs.append(out.transpose(1, 2))
     return torch.cat(outputs, dim=1).to(dtype), None

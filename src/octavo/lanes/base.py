@@ -16,6 +16,7 @@ from octavo.lanes import attention
 from octavo.lanes.kernels import FAILURES, kernels_for
 from octavo.lanes.loss import head_loss
 from octavo.lanes.native import NativeDecoder, native_decoder
+from octavo.lanes.observe import attention_observer
 from octavo.lanes.pack import Pack, Sample, build_pack, pack_of_one, use_pack
 
 # largest gap, in units of the largest logit, that the check at load takes for rounding (measured on the families of
@@ -106,7 +107,8 @@ class BaseModel:
         return torch.cat([self._read(pack_of_one(pack, number)) for number in range(len(pack.lengths))])
 
     def _read(self, pack: Pack) -> Tensor:
-        if self.native is not None and pack.cache is None and not self.native.hooked:
+        outside = pack.cache is not None or attention_observer() is not None
+        if self.native is not None and not outside and not self.native.hooked:
             with use_pack(pack):
                 return self.native(pack)
         arguments = {

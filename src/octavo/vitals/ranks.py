@@ -1,0 +1,60 @@
+"""Spectra: how many directions a matrix really has."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from octavo.lanes.attention import visible
+
+
+def effective_rank(singular: Tensor) -> Tensor:
+    """exp(H(s / sum s)) over the last dimension (Roy and Vetterli 2007); nan for a zero matrix."""
+    share = singular / singular.sum(dim=-1, keepdim=True)
+    return torch.special.entr(share).sum(dim=-1).exp()
+
+
+def stable_rank(singular: Tensor) -> Tensor:
+    """||M||_F^2 / sigma_1^2 over the last dimension (Rudelson and Vershynin 2007); nan for a zero matrix."""
+    return singular.square().sum(dim=-1) / singular[..., 0].square()
+
+
+def product_singular_values(a_RI: Tensor, b_OR: Tensor) -> Tensor:
+    """Singular values of B A, [..., R], in float64, from QR of the two and the SVD of R x R.
+
+    B A = Q_b (R_b R_a^T) Q_a^T. Matrices with a number that is not finite get nan: the SVD itself would raise.
+    """
+    good = a_RI.isfinite().all(-1).all(-1) & b_OR.isfinite().all(-1).all(-1)
+    mask = good[..., None, None]
+    r_a = torch.linalg.qr(torch.where(mask, a_RI, 0).mT, mode="r").R
+    r_b = torch.linalg.qr(torch.where(mask, b_OR, 0), mode="r").R
+    found = torch.linalg.svdvals(r_b.double() @ r_a.double().mT)
+    return torch.where(good[..., None], found, torch.nan)
+
+
+def singular_values(matrix: Tensor) -> Tensor:
+    """Singular values in float64, descending; nan where the matrix holds a number that is not finite."""
+    good = matrix.isfinite().all(-1).all(-1)
+    found = torch.linalg.svdvals(torch.where(good[..., None, None], matrix, 0).double())
+    return torch.where(good[..., None], found, torch.nan)
+
+
+def attention_weights(q: Tensor, k: Tensor, scaling: float | None, window: int | None) -> Tensor:
+    """Causal attention [H, L, L] of one sequence in float32: q [1, H, L, D], k [1, H_kv, L, D]."""
+    k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+    scores = q.float() @ k.float().mT * (q.shape[-1] ** -0.5 if scaling is None else scaling)
+    mask = visible(q.shape[2], k.shape[2], window, q.device)
+    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)[0]
+
+
+def row_entropy(weights_HLL: Tensor, window: int | None) -> Tensor:
+    """Mean over heads and rows of H(row) / ln n, n the keys that the row sees; rows that see one key have none.
+
+    0: every row looks at one token; 1: at all alike. nan where nothing has two keys, or a weight is not finite.
+    """
+    length = weights_HLL.shape[-1]
+    seen_L = visible(length, length, window, weights_HLL.device).sum(dim=-1)
+    share_HL = torch.special.entr(weights_HLL).sum(dim=-1) / seen_L.clamp_min(2).log()
+    return share_HL[:, seen_L > 1].mean() if length > 1 and window != 1 else weights_HLL.new_tensor(math.nan)
