@@ -27,11 +27,11 @@ class Poorer:
 
 plain_import = builtins.__import__
 
-def without_yaml(name, globals=None, *rest):  # transformers and peft have it anyway; ours must do without
+def without_yaml(name, globals=None, *rest, **named):  # transformers and peft have it anyway; ours must do without
     importer = str((globals or {}).get("__name__"))
     if name.split(".")[0] == "yaml" and importer.startswith(("octavo", "speed", "__main__")):
         raise ImportError(name)
-    return plain_import(name, globals, *rest)
+    return plain_import(name, globals, *rest, **named)
 
 builtins.__import__ = without_yaml
 sys.meta_path[:] = [Poorer(finder) for finder in sys.meta_path]
