@@ -1,0 +1,137 @@
+"""Verdicts on written-out traces."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from octavo.vitals.thresholds import Thresholds
+from octavo.vitals.verdict import COLLAPSED, DEAD, DIVERGING, HEALTHY, WATCH, judge
+from tests.vitals.traces import BASE_NLL, LAYER, VOCABULARY, healthy, ripple, too_fast, trace, verdicts
+
+LIMITS = Thresholds()
+
+
+def first_trip(rows: list[dict[str, Any]]) -> Any:
+    return next((v for v in verdicts(rows, judge, LIMITS) if v.trips), None)
+
+
+def test_a_healthy_run_is_healthy_at_every_step() -> None:
+    assert {v.health for v in verdicts(healthy(200), judge, LIMITS)} == {HEALTHY}
+
+
+@pytest.mark.parametrize(("tenth", "above"), [(11, 30), (5, 12)])
+def test_rates_that_destroy_trip_long_before_the_loss_is_gone(tenth: int, above: int) -> None:
+    """The shapes measured for 1e-2 and 3e-2."""
+    trip = first_trip(too_fast(tenth, above))
+    assert trip.health == DIVERGING
+    assert trip.step == tenth
+    assert above - trip.step >= 5
+    assert trip.signals == ("rho",)
+    assert trip.module == LAYER
+    assert f"step {tenth}: relative update" in trip.evidence
+    assert LAYER in trip.evidence
+
+
+def test_what_goes_on_becomes_a_collapse_within_ten_steps_of_the_probe() -> None:
+    rows = too_fast(11, 30)
+    found = verdicts(rows, judge, LIMITS)
+    ceiling = math.log(VOCABULARY)
+    passed = next(s for s in range(60) if (ceiling - BASE_NLL) * (s / 30) ** 4 > 1)
+    collapsed = next(v for v in found if v.health == COLLAPSED)
+    assert 0 <= collapsed.step - passed <= 10
+    assert {"rho", "probe"} <= set(collapsed.signals)
+    assert found[-1].health == COLLAPSED
+
+
+def test_a_slow_large_update_alone_is_watched_and_does_not_trip() -> None:
+    rows = trace(100, loss=lambda s: 1.5, rho=lambda s: 0.0018 * s)
+    found = verdicts(rows, judge, LIMITS)
+    assert not any(v.trips for v in found)
+    assert found[-1].health == WATCH
+    assert "one signal alone" in found[-1].evidence
+
+
+def test_a_spike_that_heals_is_watched_and_forgotten() -> None:
+    rows = trace(
+        80,
+        loss=lambda s: (9.0 if s == 40 else 1.5) + 0.2 * ripple(s),
+        rho=lambda s: 0.01,
+        norm=lambda s: (40.0 if s == 40 else 1.0) * math.exp(0.3 * ripple(s)),
+    )
+    found = verdicts(rows, judge, LIMITS)
+    assert not any(v.trips for v in found)
+    assert found[39].health == WATCH
+    assert found[39].signals == ("grad_z",)
+    assert found[-1].health == HEALTHY
+
+
+def test_a_loss_above_ln_v_on_one_batch_is_nothing() -> None:
+    rows = trace(40, loss=lambda s: 12.0 if s == 25 else 1.5, rho=lambda s: 0.01)
+    found = verdicts(rows, judge, LIMITS)
+    assert {v.health for v in found} == {HEALTHY, WATCH}
+    assert found[-1].health == HEALTHY
+
+
+def test_two_that_agree_after_the_early_steps_trip() -> None:
+    rows = trace(80, loss=lambda s: 1.5 if s < 50 else 4.5, rho=lambda s: 0.01 if s < 50 else 0.2)
+    trip = first_trip(rows)
+    assert trip.health == DIVERGING
+    assert set(trip.signals) == {"rho", "train_loss"}
+    assert 50 < trip.step <= 60
+
+
+def test_a_duplicated_example_is_learned_by_heart() -> None:
+    rows = trace(
+        120,
+        loss=lambda s: 2.0 * math.exp(-s / 8),
+        rho=lambda s: 0.05 * s / 120,
+        probe=lambda s: BASE_NLL + s / 60,
+    )
+    trip = first_trip(rows)
+    assert trip.health == COLLAPSED
+    assert trip.signals == ("probe", "memorised")
+    assert trip.step == 70  # the first probe more than a nat above the base
+
+
+def test_a_small_loss_alone_is_no_sign() -> None:
+    rows = trace(120, loss=lambda s: 2.0 * math.exp(-s / 8), rho=lambda s: 0.01)
+    assert {v.health for v in verdicts(rows, judge, LIMITS)} == {HEALTHY}
+
+
+def test_a_probe_that_says_one_word_is_raised() -> None:
+    rows = trace(30, loss=lambda s: 4.0 if s > 12 else 1.5, rho=lambda s: 0.01, share=lambda s: 0.05)
+    found = verdicts(rows, judge, LIMITS)
+    assert found[9].signals == ("probe",)
+    assert "5% distinct words" in found[9].evidence
+    assert first_trip(rows).health == COLLAPSED
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "nan", "inf"])
+@pytest.mark.parametrize("key", ["loss", "grad_norm", "rho", "probe_nll"])
+def test_what_is_not_finite_is_dead_at_once(key: str, value: object) -> None:
+    rows = healthy(30)
+    place = rows[-1] if key in rows[-1] else rows[-1]["vitals"]
+    place[key] = value
+    found = judge(rows, LIMITS)
+    assert found.health == DEAD
+    assert found.trips
+    assert found.step == 30
+    assert f"is {float(value):g}" in found.evidence  # type: ignore[arg-type]
+    assert found.module == (LAYER if key == "rho" else None)
+
+
+def test_a_bad_parameter_is_dead() -> None:
+    rows = healthy(23)
+    rows[-1]["vitals"]["finite"] = False
+    found = judge(rows, LIMITS)
+    assert found.health == DEAD
+    assert "parameter" in found.evidence
+
+
+def test_missing_readings_are_no_signal() -> None:
+    rows = [{"step": s, "loss": 1.0, "grad_norm": 1.0, "vitals": None} for s in range(1, 30)]
+    assert judge(rows, LIMITS).health == HEALTHY
+    assert judge([], LIMITS).health == HEALTHY
