@@ -29,7 +29,7 @@ import transformers
 from speed.lanes import Lanes, relative_difference
 from speed.plain import Batches, Loop
 
-from octavo.lanes import grouped, varlen
+from octavo.lanes import grouped, grouped_check, varlen
 from octavo.lanes.base import BaseModel
 from octavo.lanes.kernels import FAILURES
 from octavo.lanes.shortage import is_out_of_memory
@@ -421,6 +421,7 @@ def main() -> int:
     first = next(iter(setting.shapes))
     sections: list[tuple[str, Callable[[], Any]]] = [
         ("equivalence", partial(equivalence, setting, first)),
+        ("gap of grouped products", partial(grouped_check.gap_to_loop, setting.device)),
         (f"speed {first}", partial(speed, setting, first)),
         ("isolation", partial(isolation, setting, first)),
         ("waits of the host in a window", partial(waits, setting, first)),
@@ -451,6 +452,9 @@ def judge(figures: dict[str, Any], first: str) -> bool:
     # a gap that is NaN fails the comparison
     kept = alone.get("gap", math.nan) <= 3 * alone.get("gap_without_nan", 0.0)
     kept = kept and not alone.get("poisoned_lane_stepped", True)
+    # equivalence is shown in float32, which has no grouped products
+    products = figures.get("gap of grouped products")
+    kept = kept and (products is None or products <= grouped_check.TOLERANCE)
     fits = figures.get("eight lanes under 16 GB", {}).get("finished", False)
     return bool(same and kept and fits and figures.get(f"speed {first}"))
 

@@ -24,6 +24,15 @@ _ALIGNMENT = 8  # bfloat16 numbers in 16 bytes: every row of an operand has to b
 _HOPPER, _BLACKWELL = 9, 10  # major compute capability; see use_fast_path in torch's GroupedBlas.cpp
 
 
+_refused = False
+
+
+def refuse() -> None:
+    """Use no kernel for grouped products in this process: it has been seen to give wrong values here."""
+    global _refused  # noqa: PLW0603 - a fact of the device that the process runs on
+    _refused = True
+
+
 @dataclass(frozen=True)
 class Groups:
     """The row blocks of a pack, in row order, without gaps and none of them empty.
@@ -54,7 +63,13 @@ def _kernel() -> Callable[..., Tensor] | None:
 
 def usable(x_TI: Tensor, *widths: int) -> bool:
     """Whether the products of `x_TI` with matrices of these widths can be grouped in a kernel."""
-    if x_TI.device.type != "cuda" or x_TI.dtype != torch.bfloat16 or torch.version.hip or _kernel() is None:
+    if (
+        _refused
+        or x_TI.device.type != "cuda"
+        or x_TI.dtype != torch.bfloat16
+        or torch.version.hip
+        or _kernel() is None
+    ):
         return False
     if any(width % _ALIGNMENT for width in (x_TI.shape[-1], *widths)):
         return False

@@ -11,6 +11,7 @@ import torch
 
 from octavo import __version__
 from octavo.errors import InputError, MachineError
+from octavo.lanes import grouped_check
 from octavo.training.allocator import check_allocator_settings
 from octavo.training.attention_kernels import avoid, settle
 from octavo.training.doctor.known import known_results
@@ -53,6 +54,8 @@ def pick_dtype(wanted: str, device: torch.device, say: Callable[[str], None] = l
         for note in notes:
             say(note)
         if good:
+            if dtype == torch.bfloat16 and (wrong := grouped_check.settle(device)):
+                say(wrong)
             return dtype
     raise MachineError(f"{describe(device)['name']}: {notes[-1]}; `octavo doctor` tells more")
 
