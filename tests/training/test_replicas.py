@@ -18,8 +18,10 @@ import torch
 
 from octavo import pipeline
 from octavo.artifacts import Folder, read_jsonl
+from octavo.errors import InputError
+from octavo.lanes.shortage import SampleTooLarge
 from octavo.study import Study
-from octavo.training import replicas
+from octavo.training import replica_setup, replicas, shorter
 from octavo.training.gate import Gate
 from octavo.training.loop import PackTrainer
 from octavo.training.replica_pool import Job, Memory, ReplicaPool
@@ -174,6 +176,39 @@ def test_a_run_that_never_gets_memory_has_failed(
     assert actions == ["tried again alone after the others", "the others go on; the same command tries again"]
 
 
+def test_an_example_too_large_beside_others_is_tried_again_alone(study: Study, done: Path, tmp_path: Path):
+    tries: list[str] = []
+
+    def refuse(trainer: PackTrainer) -> None:
+        if "control-s0" in trainer.tasks and trainer.window_number == 2:
+            tries.append("control-s0")
+            if len(tries) == 1:
+                raise SampleTooLarge("one example of 200 tokens does not fit")
+
+    train_only(study, tmp_path, refuse)
+    assert tries == ["control-s0", "control-s0"]
+    assert adapter_hashes(tmp_path) == adapter_hashes(done)
+
+
+def test_examples_are_cut_where_one_does_not_fit_and_the_study_allows_it(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for module in (shorter, replica_setup):
+        monkeypatch.setattr(module, "SHORTEST", 96)
+    monkeypatch.setattr(shorter.shortened, "__defaults__", (96,))
+    # what one replica of the tiny base takes with examples of 96 tokens, and less than with all of one
+    lanes = {"lanes": {**FAST, "memory": "2.0MiB", "max_parallel": 1}}
+    values = settings(Path(study.bases[0].model), study.corpus.source[0].source, **lanes)
+    with pytest.raises(InputError, match="does not fit into memory"):
+        train_only(load_study(tmp_path / "study.yaml", values), tmp_path / "refused")
+    values["lanes"]["allow_shorter"] = True
+    notes = Notes()
+    folder = train_only(load_study(tmp_path / "study.yaml", values), tmp_path / "out", progress=notes)
+    assert any("examples are cut at 96 tokens" in text for text in notes.messages)
+    assert json.loads(folder.plan.read_text())["packs"]["tiny/replica-lora"]["shortened_to"] == 96
+    assert {row["state"] for row in ledger_rows(tmp_path / "out").values()} == {"completed"}
+
+
 def test_a_nan_is_quarantined_in_its_own_run(study: Study, done: Path, tmp_path: Path):
     def poison(trainer: PackTrainer) -> None:
         if "control-s0" in trainer.tasks and trainer.window_number == 3:
@@ -309,8 +344,6 @@ def test_what_replicas_took_replaces_what_was_predicted(monkeypatch: pytest.Monk
 
 
 def test_an_error_that_concerns_all_ends_all():
-    from octavo.errors import InputError
-
     ended: list[bool] = []
 
     def wrong(_stop: threading.Event) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from octavo.lanes.kernels import kernels_for
 from octavo.lanes.loss import CHUNK_ROWS
 
 _FLOAT = 4  # bytes of a float32
@@ -92,15 +93,37 @@ def generic_tensors(shape: Shape, kept: Kept) -> dict[str, int]:
         "log-sum-exp of attention": _FLOAT * widths.heads,
         "gate, up, activated gate": 3 * s * widths.inner,
     }
-    if kept.any("q_proj", "k_proj", "v_proj", "c_attn"):
-        found["input of q, k, v"] = s * widths.width
     if kept.any("o_proj"):
         found["input of o"] = s * widths.query
+    return found | _kept_by_adapters(shape, kept)
+
+
+def native_tensors(shape: Shape, kept: Kept) -> dict[str, int]:
+    """Bytes a token and layer that the native decoder (`octavo.lanes.native`) keeps, by tensor.
+
+    Norms keep the stream in the base's dtype, attention works in float32 on one sequence at a time and keeps nothing
+    of that, and its output is o's input.
+    """
+    s, widths = kept.size, shape
+    return {
+        "stream after each addition": 2 * s * widths.width,
+        "rotated q and k, v": s * (widths.query + 2 * widths.kv),
+        "attention output": s * widths.query,
+        "log-sum-exp of attention": _FLOAT * widths.heads,
+        "gate, up": 2 * s * widths.inner,
+    } | _kept_by_adapters(shape, kept)
+
+
+def _kept_by_adapters(shape: Shape, kept: Kept) -> dict[str, int]:
+    """What every path keeps where a layer has an adapter; the input of o is left to the path."""
+    s, found = kept.size, {}
+    if kept.any("q_proj", "k_proj", "v_proj", "c_attn"):
+        found["input of q, k, v"] = s * shape.width
     if kept.any("gate_proj", "up_proj", "c_fc"):
-        found["input of gate, up"] = s * widths.width
+        found["input of gate, up"] = s * shape.width
     if kept.any("down_proj"):
-        found["input of down"] = s * widths.inner
-    inputs = _adapted_inputs(widths, kept)
+        found["input of down"] = s * shape.inner
+    inputs = _adapted_inputs(shape, kept)
     if kept.dropout:
         found["dropout masks"] = sum(inputs)
     found["A x"] = s * kept.rank * len(inputs)
@@ -115,8 +138,13 @@ def _adapted_inputs(shape: Shape, kept: Kept) -> list[int]:
     return found + ([shape.inner] if kept.any("down_proj") else [])
 
 
-# a function a path of the forward pass, each listing what that path keeps
-SAVED: dict[str, Callable[[Shape, Kept], dict[str, int]]] = {"generic": generic_tensors}
+# a function a path of the forward pass (`BaseModel.path`), each listing what that path keeps; one sequence after the
+# other goes through the model's own modules, and what all of them leave behind is there at once
+SAVED: dict[str, Callable[[Shape, Kept], dict[str, int]]] = {
+    "native": native_tensors,
+    "generic": generic_tensors,
+    "one at a time": generic_tensors,
+}
 
 
 def activation_bytes_per_token(
@@ -149,8 +177,15 @@ def backward_bytes_per_token(config: Any, dtype: torch.dtype) -> int:
 
 
 def head_bytes(config: Any, dtype: torch.dtype, rows: int = CHUNK_ROWS) -> int:
-    """A chunk of logits: in the base's dtype, in float32 twice (the logarithm and what it is made from)."""
-    return min(rows, CHUNK_ROWS) * Shape.of(config).vocabulary * (bytes_of(dtype) + 2 * _FLOAT)
+    """A chunk of logits with its gradient.
+
+    Compiled (`octavo.lanes.kernels`), both are there in the base's dtype and nothing else. Eagerly the logits stand
+    beside softmax, difference to the target and its product with the weights in float32, and a byte that marks the
+    target.
+    """
+    shape, size = Shape.of(config), bytes_of(dtype)
+    each = 2 * size if kernels_for(shape.width).compiled else size + 3 * _FLOAT + 1
+    return min(rows, CHUNK_ROWS) * shape.vocabulary * each
 
 
 def scoring_bytes(config: Any, dtype: torch.dtype, tokens: int) -> int:

@@ -74,10 +74,11 @@ def shortening(length: int) -> str:
 def _plan(
     study: Study, tasks: Sequence[Task], model: BaseModel, limit: int, frozen: Plan | None
 ) -> tuple[Plan, bool]:
+    device, path = model.device.type, model.path
     if frozen is None:
-        return plan_pack(study, tasks, model.model, model.dtype, limit, model.device.type), True
+        return plan_pack(study, tasks, model.model, model.dtype, limit, device, path=path), True
     if frozen.memory == study.lanes.memory:
         return frozen, False
-    plan = plan_pack(study, tasks, model.model, model.dtype, limit, model.device.type, frozen.lanes)
+    plan = plan_pack(study, tasks, model.model, model.dtype, limit, device, frozen.lanes, path)
     plan.device, plan.versions, plan.halvings = frozen.device, frozen.versions, frozen.halvings
     return plan, True

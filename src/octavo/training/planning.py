@@ -10,6 +10,7 @@ from torch import nn
 
 from octavo.evaluation.generations import MAX_NEW_TOKENS
 from octavo.lanes.adapters import AdapterBank
+from octavo.lanes.native import is_native
 from octavo.sizes import in_words
 from octavo.study import Study
 from octavo.training import probe
@@ -51,12 +52,14 @@ def plan_pack(
     limit: int,
     device: str,
     lanes: int | None = None,
+    path: str | None = None,
 ) -> Plan:
     """The plan before the probe.
 
     Arguments:
-        model: with or without data in its weights (`octavo.models.skeleton`).
+        model: with or without data in its weights (`octavo.training.replica_plan.skeleton`).
         limit: bytes. lanes: of an earlier plan, else by `lanes.strategy`.
+        path: of the loaded base (`BaseModel.path`); None: by `path_of`.
 
     Raises:
         InputError: base, adapters and one longest example do not fit.
@@ -73,12 +76,20 @@ def plan_pack(
         longest_example=max(len(r.ids) for task in tasks for r in [*task.feed.rows, *task.heldout]),
         limit_bytes=limit,
         demand=_demand(study, tasks, lanes, parameters),
+        path=path or path_of(model, tasks),
         device=device,
         dropout=any(task.adapter.dropout for task in tasks),
         rank=max(task.adapter.rank for task in tasks),
     )
     plan.memory = study.lanes.memory
     return plan
+
+
+def path_of(model: Any, tasks: Sequence[Task]) -> str:
+    """The forward pass that a base will be read by, as far as its classes and config tell; the check at load may
+    find that packs or kernels do not work here. Models that train whole have no native one."""
+    whole = any(task.run.train.method == "full" for task in tasks)
+    return "native" if not whole and is_native(type(model.base_model), model.config) else "generic"
 
 
 def _demand(study: Study, tasks: Sequence[Task], lanes: int, parameters: Sequence[int]) -> Demand:

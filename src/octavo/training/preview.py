@@ -16,6 +16,7 @@ from octavo.models.resolve import BaseSource
 from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
+from octavo.training.compiler import settle_compiler
 from octavo.training.data import Encoder, load_rows
 from octavo.training.device import describe, pick_device, pick_dtype
 from octavo.training.limits import device_limit, held, memory_limit
@@ -154,6 +155,7 @@ def _probed(
     progress: Progress,
 ) -> Plan:
     device = pick_device()
+    settle_compiler([source], device)
     meter = PeakMeter(device)
     model = BaseModel(load_model(source, pick_dtype(base.dtype, device)).to(device))
     nobody: Any = _Nobody()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import torch
 
 from octavo.errors import OctavoError
-from octavo.lanes.shortage import give_back, is_out_of_memory
+from octavo.lanes.shortage import SampleTooLarge, give_back, is_out_of_memory
 from octavo.sizes import in_words
 from octavo.training.interrupt import stop_between_windows
 from octavo.training.limits import device_limit, held
@@ -198,11 +198,12 @@ class ReplicaPool:
         except Exception as error:
             traceback.clear_frames(error.__traceback__)
             self._unwell.append(job)
-            if concerns_all(error):
+            short = isinstance(error, SampleTooLarge) or is_out_of_memory(error)
+            if not short and concerns_all(error):
                 self.fatal = self.fatal or error
                 self.stop.set()
                 return
-            again = is_out_of_memory(error) and not last
+            again = short and not last
             if again:
                 self.again.append(job)
             job.failed(f"{type(error).__name__}: {error}", again)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,11 +20,10 @@ from octavo.ledger import Ledger
 from octavo.models.load import load_model
 from octavo.models.resolve import BaseSource
 from octavo.progress import Progress
-from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.checkpoint import Checkpoints
-from octavo.training.data import Encoder, load_rows
-from octavo.training.device import describe, library_versions, pick_device, pick_dtype
+from octavo.training.data import Encoder
+from octavo.training.device import pick_device
 from octavo.training.full import FullCheckpoints, FullRecorder, FullTrainer, ReplicaRecorder
 from octavo.training.full_weights import FullBank, FullModel
 from octavo.training.gate import Gate, allow_compilations
@@ -34,16 +32,10 @@ from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter
 from octavo.training.plan import Plan
 from octavo.training.plan_file import read_plans, write_plan
-from octavo.training.replica_plan import (
-    TOGETHER,
-    frozen_plan,
-    plan_name,
-    plan_replica,
-    plan_together,
-    skeleton,
-)
+from octavo.training.replica_plan import TOGETHER, plan_together
 from octavo.training.replica_pool import Job, Memory, ReplicaPool
-from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
+from octavo.training.replica_setup import Replica, prepare_replicas
+from octavo.training.tasks import Task
 
 Hook = Callable[[PackTrainer], None] | None
 
@@ -51,28 +43,6 @@ Hook = Callable[[PackTrainer], None] | None
 def is_replica(study: Study, run: Run) -> bool:
     """Does a run need a model of its own, or has the study asked for one?"""
     return study.lanes.executor == "replicas" or run.train.method == "full"
-
-
-@dataclass(frozen=True)
-class Replica:
-    """A run that is ready for a model.
-
-    Attributes:
-        task: the run. base, source: its model. dtype: of the products.
-        parameters: trainable ones. plan: of one such replica.
-    """
-
-    task: Task
-    base: Base
-    source: BaseSource
-    dtype: torch.dtype
-    parameters: int
-    plan: Plan
-
-    @property
-    def kind(self) -> str:
-        """Base and method: runs of a kind take the same memory and the same kernels."""
-        return plan_name(self.base.name, self.task.run.train.method)
 
 
 def _scores(trainer: PackTrainer, task: Task) -> bool:
@@ -120,8 +90,8 @@ def train_replicas(
     device = pick_device()
     limit = memory_limit(study.lanes.memory, device)
     meter = PeakMeter(device)
-    crew = _Crew(study, folder, progress, device, limit, after_window)
-    replicas = crew.prepare(runs, sources, encoders)
+    crew = _Crew(study, folder, progress, device, after_window)
+    replicas = prepare_replicas(study, runs, folder, sources, encoders, device, limit, progress.message)
     waiting = [replica for replica in replicas if replica.task.run.id not in ended]
     parallel = min(study.lanes.max_parallel, len(waiting))
     progress.stage(f"training {len(waiting)} runs, each on a model of its own, at most {parallel} at once")
@@ -146,62 +116,14 @@ class _Crew:
         folder: Folder,
         progress: Progress,
         device: torch.device,
-        limit: int,
         after_window: Hook,
     ) -> None:
-        self.study, self.folder, self.device, self.limit = study, folder, device, limit
+        self.study, self.folder, self.device = study, folder, device
         self.progress: Any = _Shared(progress)
         self.after_window = after_window
         self.done = {"tokens": 0.0, "label_tokens": 0.0}
         self._adding = threading.Lock()
         self.gate = Gate()
-
-    def prepare(
-        self, runs: Sequence[Run], sources: dict[str, BaseSource], encoders: dict[str, Encoder]
-    ) -> list[Replica]:
-        """Tasks and plans of all runs, in their order; nothing is loaded yet."""
-        found: dict[str, Replica] = {}
-        for base in self.study.bases:
-            chosen = [run for run in runs if run.base == base.name]
-            if chosen:
-                rows = load_rows(chosen, self.folder, encoders[base.name])
-                model = skeleton(sources[base.name])
-                tasks = [make_task(run, *rows[run.id], model) for run in chosen]
-                for replica in self._planned(base, sources[base.name], model, tasks):
-                    found[replica.task.run.id] = replica
-        self._tell(list(found.values()))
-        return [found[run.id] for run in runs]
-
-    def _planned(self, base: Base, source: BaseSource, model: Any, tasks: Sequence[Task]) -> list[Replica]:
-        dtype = pick_dtype(base.dtype, self.device)
-        replicas = []
-        for method in dict.fromkeys(task.run.train.method for task in tasks):
-            group = [task for task in tasks if task.run.train.method == method]
-            name = plan_name(base.name, method)
-            plan = frozen_plan(self.study, self.folder, name)
-            if plan is None:
-                plan = plan_replica(
-                    self.study, group, model, dtype, self.limit, self.device.type, self.progress.message
-                )
-                plan.device, plan.versions = describe(self.device), library_versions()
-                write_plan(self.folder, name, plan)
-            for note in wide_ranks(group, model):
-                self.progress.message(note)
-            counts = [trainable_parameters(task, model) for task in group]
-            replicas += [
-                Replica(task, base, source, dtype, count, plan)
-                for task, count in zip(group, counts, strict=True)
-            ]
-        return replicas
-
-    def _tell(self, replicas: Sequence[Replica]) -> None:
-        self.progress.message(tell_parameters({r.task.run.id: r.parameters for r in replicas}))
-        full = sum(replica.task.run.train.method == "full" for replica in replicas)
-        if full:
-            self.progress.message(
-                f"{full} runs train all weights: train.lora and train.learning_rate_ratio_b say nothing to them, "
-                "dropout included"
-            )
 
     def job(self, replica: Replica) -> Job:
         """A run as the pool takes it."""

@@ -17,6 +17,7 @@ from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.checkpoint import Checkpoints
+from octavo.training.compiler import settle_compiler
 from octavo.training.data import Encoder, load_rows
 from octavo.training.device import describe, library_versions, pick_device, pick_dtype
 from octavo.training.interrupt import stop_between_windows
@@ -80,6 +81,7 @@ def train(
     alone = [run for run in runs if is_replica(study, run)]
     ended = [run.id for run in alone if states[run.id] in ENDED]
     if len(ended) < len(alone):
+        settle_compiler(sources.values(), pick_device())
         train_replicas(study, alone, ended, folder, sources, encoders, progress, after_window)
 
 
@@ -98,6 +100,7 @@ def _train_pack(
     device = pick_device()
     dtype = pick_dtype(base.dtype, device, progress.message)
     rows = load_rows(runs, folder, encoder)
+    settle_compiler([source], device)
     meter = PeakMeter(device)
     limit = memory_limit(study.lanes.memory, device)
     model = BaseModel(load_model(source, dtype).to(device))
