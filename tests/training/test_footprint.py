@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaForCausalLM, LlamaModel
 
 from octavo.lanes.adapters import AdapterBank, AdapterSpec
 from octavo.lanes.base import BaseModel
+from octavo.lanes.native import is_native
 from octavo.lanes.pack import Sample, build_pack
 from octavo.lanes.targets import resolve_targets
+from octavo.models.resolve import BaseSource
+from octavo.training import compiler
 from octavo.training.footprint import activation_bytes_per_token
 from octavo.training.limits import cgroup_limits
 from octavo.training.plan import Demand, make_plan
+from octavo.training.planning import path_of
 from octavo.training.probe import Line, Step, line_through, steps_of
 from tests.lanes.tiny import tiny_llama
 
@@ -21,11 +28,13 @@ TOKENS = 64
 GROUP = "work/study"
 
 
-def kept_bytes(layers: int, targets: str, dtype: torch.dtype) -> int:
+def kept_bytes(path: str, layers: int, targets: str | tuple[str, ...], dtype: torch.dtype) -> int:
     """Bytes of all storages that autograd keeps of one forward pass, parameters aside."""
     model = tiny_llama(num_hidden_layers=layers).to(dtype)
     base = BaseModel(model)
-    base.native = None
+    if path == "generic":
+        base.native = None
+    assert base.path == path
     spec = AdapterSpec(4, 16, 0.0, tuple(resolve_targets(model, targets)))
     bank = AdapterBank(model, [spec], 1)
     bank.occupy(0, spec)
@@ -47,14 +56,17 @@ def kept_bytes(layers: int, targets: str, dtype: torch.dtype) -> int:
     return sum(found.values())
 
 
-@pytest.mark.parametrize("targets", ["attention", "all-linear"])
+@pytest.mark.parametrize("path", ["native", "generic"])
+@pytest.mark.parametrize("targets", ["attention", "all-linear", ("q_proj", "o_proj"), ("down_proj",)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_list_of_tensors_is_what_autograd_keeps(targets: str, dtype: torch.dtype):
+def test_the_list_of_tensors_is_what_autograd_keeps(
+    path: str, targets: str | tuple[str, ...], dtype: torch.dtype
+):
     """The difference of two depths is what a layer keeps; A x lies beside autograd."""
-    a_layer = kept_bytes(3, targets, dtype) - kept_bytes(2, targets, dtype)
+    a_layer = kept_bytes(path, 3, targets, dtype) - kept_bytes(path, 2, targets, dtype)
     model = tiny_llama(num_hidden_layers=1)
     names = resolve_targets(model, targets)
-    listed = activation_bytes_per_token(model.config, dtype, names, dropout=False, rank=0)
+    listed = activation_bytes_per_token(model.config, dtype, names, path, dropout=False, rank=0)
     assert a_layer == listed * TOKENS
 
 
@@ -135,3 +147,39 @@ def test_a_container_that_shows_the_hosts_path_is_read_at_its_mount(tmp_path: Pa
 
 def test_no_cgroup_is_no_limit(tmp_path: Path):
     assert cgroup_limits(0, tmp_path) == []
+
+
+def tiny_gpt2() -> GPT2LMHeadModel:
+    return GPT2LMHeadModel(GPT2Config(vocab_size=64, n_embd=32, n_layer=1, n_head=2, n_positions=64))
+
+
+@pytest.mark.parametrize(("make", "path"), [(tiny_llama, "native"), (tiny_gpt2, "generic")])
+def test_the_forward_pass_is_known_without_weights(make: Callable[[], Any], path: str):
+    loaded = make()
+    with torch.device("meta"):
+        shape = type(loaded)(loaded.config)
+    assert path_of(shape, []) == BaseModel(loaded).path == path
+
+
+def test_wide_models_are_read_natively_only_with_a_compiler(monkeypatch: pytest.MonkeyPatch):
+    config = tiny_llama().config
+    config.hidden_size = 256
+    assert not is_native(LlamaModel, config)
+    monkeypatch.setenv("OCTAVO_COMPILE", "1")
+    assert is_native(LlamaModel, config)
+    assert not is_native(LlamaForCausalLM, config)
+    config.hidden_act = "gelu"
+    assert not is_native(LlamaModel, config)
+
+
+def test_the_compiler_is_loaded_for_bases_that_ask_for_it(tiny: BaseSource, monkeypatch: pytest.MonkeyPatch):
+    loaded: list[int] = []
+    monkeypatch.setattr(compiler, "_compile_one", lambda: loaded.append(1))
+    cpu = torch.device("cpu")
+    compiler.settle_compiler([tiny], cpu)  # too narrow, and turned off
+    monkeypatch.setenv("OCTAVO_COMPILE", "1")
+    compiler.settle_compiler([tiny], cpu)
+    assert not loaded
+    monkeypatch.setattr("octavo.lanes.kernels.NARROWEST", 8)
+    compiler.settle_compiler([tiny], cpu)
+    assert len(loaded) == 1

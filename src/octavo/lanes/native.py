@@ -23,14 +23,20 @@ FAMILIES = ("LlamaModel", "MistralModel", "Qwen2Model")
 
 def native_decoder(decoder: nn.Module, config: Any) -> NativeDecoder | None:
     """The native decoder of a model, None where it is built otherwise."""
-    text = config.get_text_config()
-    known = type(decoder).__name__ in FAMILIES and type(decoder).__module__.startswith("transformers.")
-    if not known or getattr(text, "hidden_act", None) not in ("silu", "swish"):
+    if not is_native(type(decoder), config):
         return None
-    kernels = kernels_for(int(text.hidden_size))
-    if int(text.hidden_size) >= NARROWEST and not kernels.compiled:
-        return None  # eager chains in float32 are slower than the model's own
-    return NativeDecoder(decoder, kernels)
+    return NativeDecoder(decoder, kernels_for(int(config.get_text_config().hidden_size)))
+
+
+def is_native(decoder_class: type, config: Any) -> bool:
+    """Has a decoder of this class and config a native one? No weights are needed to say so."""
+    text = config.get_text_config()
+    known = decoder_class.__name__ in FAMILIES and decoder_class.__module__.startswith("transformers.")
+    if not known or getattr(text, "hidden_act", None) not in ("silu", "swish"):
+        return False
+    # eager chains in float32 are slower than the model's own, but where it is so small that nothing counts
+    width = int(text.hidden_size)
+    return width < NARROWEST or kernels_for(width).compiled
 
 
 class NativeDecoder:
