@@ -4,6 +4,7 @@ For 1, 4, 8 and 16 runs side by side and texts of up to 64, 200 and 500 tokens: 
 of the process over its start in several windows of training. The formula's own error, without the probe, beside it.
 Last line: one JSON object.
     python bench/memory.py [--quick] [--runs 1,8] [--lengths 64,500] [--windows 4]
+    python bench/memory.py --evaluation [--heldout 24]     # held-out scoring and answers of eight variants instead
 """
 
 from __future__ import annotations
@@ -90,6 +91,56 @@ def measure(runs: int, length: int, windows: int) -> dict[str, Any]:
         return json.loads((Path(place) / "out" / "plan.json").read_text())["packs"]["smollm2"]
 
 
+def evaluate(study: str, out: str, settings: list[str], found: Any) -> None:
+    """The evaluation of a trained study, in a process of its own; puts its peak over its start."""
+    from octavo import pipeline
+    from octavo.models.resolve import resolve_base
+    from octavo.study import Study
+    from octavo.training.compiler import settle_compiler
+    from octavo.training.device import pick_device
+    from octavo.training.memory import PeakMeter, settle_allocator
+
+    settle_allocator()
+    loaded, device = Study.load(study, settings), pick_device()
+    settle_compiler([resolve_base(base, Path(out)) for base in loaded.bases], device)
+    meter = PeakMeter(device)
+    pipeline.stage_evaluate(loaded, out)
+    found.put(meter.peak())
+
+
+def measure_evaluation(heldout: int) -> dict[str, Any]:
+    """The ready study of eight variants after one window: what its evaluation takes against its plan.
+
+    Packs are as full as with all held-out examples, since a budget of tokens fills them.
+    """
+    from octavo import pipeline
+    from octavo.study import Study
+
+    name = "eight-variants"
+    settings = ["corpus.examples=64", f"corpus.heldout={heldout}", "train.steps=1", "train.epochs=null"]
+    spawn = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as place:
+        study, out = Study.load(name, settings), f"{place}/out"
+        pipeline.stage_data(study, out)
+        pipeline.stage_train(study, out)
+        found = spawn.Queue()
+        child = spawn.Process(target=evaluate, args=(name, out, settings, found))
+        child.start()
+        child.join()
+        if child.exitcode != 0:
+            raise SystemExit(f"the evaluation ended with exit code {child.exitcode}")
+        plan = json.loads((Path(out) / "plan.json").read_text())["packs"]["smollm2"]
+        predicted, peak = plan["predicted_bytes"], found.get()
+        return {
+            "predicted_evaluation": predicted["evaluation"],
+            "predicted_peak": predicted["peak"],
+            "measured_evaluation": peak,
+            "evaluation_over_peak": round(peak / predicted["peak"], 4),
+            "micro_step_tokens": plan["micro_step_tokens"],
+            "answers_at_once": plan["answers_at_once"],
+        }
+
+
 def row_of(runs: int, length: int, plan: dict[str, Any]) -> dict[str, Any]:
     """What is compared."""
     peak = plan["measured"]["peak_bytes"]
@@ -130,7 +181,13 @@ def main() -> int:
     parser.add_argument("--runs", default=",".join(map(str, RUNS)))
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--windows", type=int, default=5)
+    parser.add_argument("--evaluation", action="store_true", help="the evaluation of eight variants instead")
+    parser.add_argument("--heldout", type=int, default=24, help="held-out examples of --evaluation")
     options = parser.parse_args()
+    if options.evaluation:
+        figures = measure_evaluation(options.heldout)
+        print(json.dumps(figures))
+        return 0 if figures["evaluation_over_peak"] <= 1 else 1
     pairs = [(int(k), int(n)) for n in options.lengths.split(",") for k in options.runs.split(",")]
     rows: list[dict[str, Any]] = []
     for runs, length in QUICK if options.quick else pairs:
