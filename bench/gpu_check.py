@@ -26,11 +26,12 @@ from typing import Any
 
 import torch
 import transformers
-from speed.lanes import Lanes, relative_difference
+from speed.lanes import Lanes
 from speed.plain import Batches, Loop
 
 from octavo.lanes import grouped, grouped_check, varlen
 from octavo.lanes.base import BaseModel
+from octavo.lanes.difference import relative_difference
 from octavo.lanes.kernels import FAILURES
 from octavo.lanes.shortage import is_out_of_memory
 from octavo.lanes.targets import resolve_targets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import Tensor
 
@@ -74,13 +73,3 @@ class Lanes:
     def close(self) -> None:
         """Take the adapters off the model."""
         self.bank.remove()
-
-
-def relative_difference(found: Any, wanted: Any) -> float:
-    """||dW - dW_ref||_F / ||dW_ref||_F, dW of all layers together; the scale cancels."""
-    gap = size = 0.0
-    for name, (a, b) in wanted.items():
-        reference = b.double() @ a.double()
-        gap += float((found[name][1].double() @ found[name][0].double() - reference).square().sum())
-        size += float(reference.square().sum())
-    return (gap / size) ** 0.5

@@ -16,6 +16,7 @@ import torch
 
 from octavo.lanes.peft_io import Matrices
 from octavo.training.tasks import Task
+from octavo.verification.reference import adapt
 
 IGNORED = -100  # transformers: a label that is no target
 
@@ -48,7 +49,7 @@ class Peft:
             # peft asks transformers for gradient checkpointing by a name that will go
             warnings.simplefilter("ignore", FutureWarning)
             for task in self.tasks:
-                adapted = self._adapt(task)
+                adapted = adapt(self.model, task, self.starts[task.run.id])
                 clock = Clock()
                 trainer = self._trainer(adapted, task, folder, clock.callback())
                 trainer.remove_callback(transformers.PrinterCallback)
@@ -60,23 +61,6 @@ class Peft:
                     "forward", None
                 )  # wrapped by TRL: its next trainer would wrap the wrapper
         return seconds, ended
-
-    def _adapt(self, task: Task) -> Any:
-        import peft
-
-        config = peft.LoraConfig(
-            r=task.adapter.rank,
-            lora_alpha=task.adapter.alpha,  # type: ignore[arg-type]
-            lora_dropout=0.0,
-            target_modules=list(task.adapter.targets),
-            use_rslora=task.adapter.rank_scaling == "sqrt",
-        )
-        adapted: Any = peft.get_peft_model(self.model, config)
-        layers = dict(adapted.base_model.model.named_modules())
-        for name, (a, b) in self.starts[task.run.id].items():
-            layers[name].lora_A.default.weight.data.copy_(a)
-            layers[name].lora_B.default.weight.data.copy_(b)
-        return adapted
 
     def _trainer(self, adapted: Any, task: Task, folder: str, callback: Any) -> Any:
         import transformers

@@ -195,7 +195,7 @@ def read_adapters(path: str) -> dict[str, Matrices]:
 
 def largest_gap(found: str, wanted: str) -> float:
     """The largest relative difference of any run between two files of adapters (the norm of `octavo verify`)."""
-    from octavo.verification.verify import relative_difference
+    from octavo.lanes.difference import relative_difference
 
     left, right = read_adapters(found), read_adapters(wanted)
     return max(relative_difference(left[run], right[run]) for run in right)

@@ -10,19 +10,9 @@ from octavo.errors import InputError
 from octavo.lanes.attention import attend, pack_attention, visible
 from octavo.lanes.base import BaseModel
 from octavo.lanes.pack import Sample, build_pack, use_pack
-from tests.lanes.tiny import VOCABULARY
+from tests.lanes.tiny import SIZES, VOCABULARY
 
-SMALL = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 128,
-    "pad_token_id": 0,
-}
+SMALL = {**SIZES, "head_dim": 8, "pad_token_id": 0}
 FAMILIES = {
     "llama": LlamaConfig(**SMALL),
     "qwen3": Qwen3Config(**SMALL),

@@ -32,22 +32,14 @@ from transformers import (
 from octavo.errors import InputError
 from octavo.lanes.adapters import AdapterBank, AdapterSpec
 from octavo.lanes.base import BaseModel
+from octavo.lanes.difference import relative_difference
 from octavo.lanes.generate import generate
 from octavo.lanes.pack import Sample, build_pack
 from octavo.lanes.peft_io import adapter_files, unmoved_layers
 from octavo.lanes.targets import linear_layers, resolve_targets
-from tests.lanes.tiny import VOCABULARY, TinyRun, relative_difference, train_fused, train_peft
+from tests.lanes.tiny import SIZES, VOCABULARY, TinyRun, train_fused, train_peft
 
-SHAPE = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 128,
-    "pad_token_id": 0,
-}
+SHAPE = {**SIZES, "pad_token_id": 0}
 HEADS = {"head_dim": 8}
 EXPERTS = {"num_experts_per_tok": 2, "router_jitter_noise": 0.0}
 FAMILIES = {

@@ -14,17 +14,8 @@ from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample
 from octavo.lanes.targets import resolve_targets
 from octavo.lanes.window import LaneEngine
-from tests.lanes.tiny import VOCABULARY, tiny_llama
+from tests.lanes.tiny import SIZES, VOCABULARY, tiny_llama
 
-SIZES = {
-    "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 128,
-}
 SCALED = {
     "rope_type": "llama3",
     "rope_theta": 10000.0,

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from octavo.lanes.difference import relative_difference, same_bits
 from octavo.lanes.pack import Sample
 from octavo.lanes.window import split_micro_steps
-from tests.lanes.tiny import TinyRun, relative_difference, same_bits, tiny_llama, train_fused, train_peft
+from tests.lanes.tiny import TinyRun, tiny_llama, train_fused, train_peft
 
 MODEL = tiny_llama()
 MIXED = [

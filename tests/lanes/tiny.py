@@ -20,20 +20,22 @@ from octavo.lanes.window import LaneEngine, split_micro_steps
 VOCABULARY = 97
 
 
+# two layers, width 32, grouped queries: the config of a model whose step takes milliseconds
+SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 128,
+}
+
+
 def tiny_llama(seed: int = 0, **changes: object) -> LlamaForCausalLM:
     """Two layers, width 32, grouped queries, tied head: milliseconds a step."""
     torch.manual_seed(seed)
-    settings = {
-        "vocab_size": VOCABULARY,
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 128,
-        "tie_word_embeddings": True,
-    }
-    return LlamaForCausalLM(LlamaConfig(**(settings | changes))).eval()
+    return LlamaForCausalLM(LlamaConfig(**(SIZES | {"tie_word_embeddings": True} | changes))).eval()
 
 
 def random_ids(draw: random.Random, low: int = 4, high: int = 18) -> list[int]:
@@ -162,14 +164,13 @@ def padded_loss(model: torch.nn.Module, batch: list[list[int]]) -> torch.Tensor:
     )
 
 
-def relative_difference(found: dict, wanted: dict) -> float:
-    """||dW - dW_ref|| / ||dW_ref|| over all layers together (the norm of invariant 1); scales cancel."""
-    gap = sum(float((found[n][1] @ found[n][0] - b @ a).square().sum()) for n, (a, b) in wanted.items())
-    size = sum(float((b @ a).square().sum()) for a, b in wanted.values())
-    return math.sqrt(gap / size)
+class NanBackward(torch.autograd.Function):
+    """Its input as it is; NaN for a gradient."""
 
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
 
-def same_bits(found: dict, wanted: dict) -> bool:
-    return found.keys() == wanted.keys() and all(
-        torch.equal(found[n][i], wanted[n][i]) for n in wanted for i in (0, 1)
-    )
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * math.nan

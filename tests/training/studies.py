@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from safetensors.torch import load_file
 
 from octavo import pipeline
 from octavo.artifacts import Folder, read_jsonl
+from octavo.errors import InputError
+from octavo.lanes.difference import relative_difference
 from octavo.ledger import Ledger
 from octavo.progress import Silent
 from octavo.study import Study
 from octavo.yaml_text import dump_yaml
-from tests.lanes.tiny import relative_difference
 
 NAMES = ["Ann", "Ben", "Cleo", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jon"]
 
@@ -91,6 +94,14 @@ def train_only(study: Study, out: Path, after_window: Any = None, progress: Sile
         work.data()
         work.train(after_window)
     return Folder(out)
+
+
+def memory_needed(study: Study, out: Path) -> str:
+    """`lanes.memory` that just holds the study's longest example, as the refusal of one without memory names it."""
+    with pytest.raises(InputError, match="does not fit into memory") as refused:
+        train_only(study, out)
+    more, limit = re.findall(r"([\d.]+) MiB", str(refused.value))[:2]
+    return f"{(float(more) + float(limit)) * 1.01 + 0.02:.3f}MiB"  # the message rounds to 0.01
 
 
 def adapter_hashes(out: Path) -> dict[str, str]:

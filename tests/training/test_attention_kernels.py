@@ -10,6 +10,7 @@ from octavo.errors import MachineError
 from octavo.lanes import varlen
 from octavo.training import attention_kernels, device
 from octavo.training.attention_kernels import ABSENT, NAN, OK, WRONG, attempt
+from tests.lanes.tiny import NanBackward
 
 CPU = torch.device("cpu")
 
@@ -48,17 +49,8 @@ def test_damaged_attention_is_seen(monkeypatch: pytest.MonkeyPatch, damage, outc
 
 
 def test_a_nan_in_the_backward_pass_alone_is_seen(monkeypatch: pytest.MonkeyPatch):
-    class Damaged(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * torch.nan
-
     plain = F.scaled_dot_product_attention
-    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: Damaged.apply(plain(*a, **k)))
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: NanBackward.apply(plain(*a, **k)))
     assert attempt("sdpa", CPU, torch.float32) == NAN
 
 

@@ -24,6 +24,7 @@ from tests.training.studies import (
     adapter_hashes,
     largest_gap,
     load_study,
+    memory_needed,
     settings,
     steps_of,
     train_only,
@@ -215,7 +216,10 @@ def test_examples_are_cut_only_where_that_is_allowed_and_it_is_said(tiny, tmp_pa
     for row in rows[::3]:
         row["messages"][1]["content"] += " So it is, and so it was." * 12
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    changes: dict[str, Any] = {"train": {"max_length": 1000}, "lanes": {"memory": "3MB"}}
+    changes: dict[str, Any] = {"train": {"max_length": 1000}}
+    changes["lanes"] = {"memory": "0.1MiB", "allow_shorter": True}
+    needed = memory_needed(study_of(tiny, corpus, tmp_path / "none", **changes), tmp_path / "none" / "out")
+    changes["lanes"] = {"memory": needed}
     with pytest.raises(InputError, match="does not fit into memory"):
         train_only(study_of(tiny, corpus, tmp_path / "no", **changes), tmp_path / "no" / "out")
     changes["lanes"]["allow_shorter"] = True

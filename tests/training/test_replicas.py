@@ -33,6 +33,7 @@ from tests.training.studies import (
     largest_gap,
     ledger_rows,
     load_study,
+    memory_needed,
     settings,
     train_only,
     write_corpus,
@@ -196,9 +197,10 @@ def test_examples_are_cut_where_one_does_not_fit_and_the_study_allows_it(
     for module in (shorter, replica_setup):
         monkeypatch.setattr(module, "SHORTEST", 96)
     monkeypatch.setattr(shorter.shortened, "__defaults__", (96,))
-    # what one replica of the tiny base takes with examples of 96 tokens, and less than with all of one
-    lanes = {"lanes": {**FAST, "memory": "2.0MiB", "max_parallel": 1}}
+    lanes = {"lanes": {**FAST, "memory": "0.1MiB", "max_parallel": 1, "allow_shorter": True}}
     values = settings(Path(study.bases[0].model), study.corpus.source[0].source, **lanes)
+    needed = memory_needed(load_study(tmp_path / "study.yaml", values), tmp_path / "none")
+    values["lanes"] |= {"memory": needed, "allow_shorter": False}
     with pytest.raises(InputError, match="does not fit into memory"):
         train_only(load_study(tmp_path / "study.yaml", values), tmp_path / "refused")
     values["lanes"]["allow_shorter"] = True

@@ -15,6 +15,7 @@ from octavo.lanes.trace import Fault, find_fault
 from octavo.lanes.window import LaneEngine
 from octavo.vitals.cause import Cause, cause_of_finite, cause_of_nonfinite
 from octavo.vitals.verdict import COLLAPSED, DIVERGING, Verdict
+from tests.lanes.tiny import NanBackward
 from tests.vitals.watched import watched
 
 IDS = list(range(1, 21))
@@ -95,18 +96,9 @@ def test_a_bad_parameter() -> None:
 
 
 def test_a_backward_pass() -> None:
-    class Bad(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * math.nan
-
     def prepare(engine: LaneEngine) -> None:
         layer = engine.bank.model.get_submodule("model.layers.1.mlp.down_proj")
-        layer.register_forward_hook(lambda _m, _i, out: Bad.apply(out))
+        layer.register_forward_hook(lambda _m, _i, out: NanBackward.apply(out))
 
     found, fault = window(prepare)
     assert found.kind == "backward"

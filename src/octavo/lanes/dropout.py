@@ -91,8 +91,7 @@ def threshold_of(rate: float) -> int:
 def _place_bits(rows_T: Tensor, columns_G: Tensor) -> Tensor:
     """One hash for every row and group of four features: int64 [T, G]."""
     bits = rows_T[:, None] + columns_G[None, :]
-    bits = (bits ^ ((bits >> 32) & ((1 << 32) - 1))) * _signed(_MULTIPLIERS[0])
-    return bits ^ ((bits >> 29) & ((1 << 35) - 1))
+    return _fold(_fold(bits, 32).mul_(_signed(_MULTIPLIERS[0])), 29)
 
 
 def _compare(bits_TI: Tensor, threshold_T: Tensor) -> Tensor:
@@ -117,8 +116,8 @@ class _Passes:
 _EAGER, _COMPILED = _Passes(False), _Passes(True)
 
 
-def _passes(entries: Tensor) -> _Passes:
-    return _COMPILED if kernels_for(entries.shape[-1]).compiled else _EAGER
+def _passes(features: int) -> _Passes:
+    return _COMPILED if kernels_for(features).compiled else _EAGER
 
 
 def keep_mask(row_key_T: Tensor, module_key: int, features: int, rate: float | Tensor) -> Tensor:
@@ -135,11 +134,11 @@ def keep_mask(row_key_T: Tensor, module_key: int, features: int, rate: float | T
     """
     if not isinstance(rate, Tensor):
         rate = torch.full_like(row_key_T, threshold_of(rate), dtype=torch.int16)
-    passes = _passes(torch.empty(0, features))
+    passes = _passes(features)
     bits = passes.place_bits(_mix(row_key_T ^ module_key), _column_keys(features, row_key_T.device))
     return passes.compare(bits.view(torch.int16)[:, :features], rate)
 
 
 def only_kept(x_TI: Tensor, keep_TI: Tensor) -> Tensor:
     """x where `keep_TI` is true and 0 elsewhere."""
-    return _passes(x_TI).only(x_TI, keep_TI.view(torch.uint8))
+    return _passes(x_TI.shape[-1]).only(x_TI, keep_TI.view(torch.uint8))

@@ -82,10 +82,9 @@ def group_of(
     present = [slot for lane in lanes if (slot := slots[lane]) is not None]
     if len(present) < 2 or len(present) < len(set(lanes)) or len(set(lanes)) < len(lanes):
         return None
-    ranks = {slot.a_RI.shape[0] for slot in present}
-    wide = aligned_rank(max(ranks))
-    if len(ranks) > 1:
+    rank, *others = {slot.a_RI.shape[0] for slot in present}
+    if others:
         return None
     scales = tuple(slot.scale / (1.0 - slot.rate if dropout else 1.0) for slot in present)
     scale_T1 = pack.spread(scales, torch.float32)[:, None]
-    return LaneGroup(present, pack.groups, scale_T1, wide - max(ranks))
+    return LaneGroup(present, pack.groups, scale_T1, aligned_rank(rank) - rank)

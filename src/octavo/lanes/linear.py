@@ -100,23 +100,18 @@ class LaneDelta(torch.autograd.Function):
     def forward(ctx: Any, out: Tensor, x: Tensor, anchor: Tensor, site: Site, pack: Pack) -> Tensor:  # noqa: ARG004
         """Base output with the adapters' added, in the same memory."""
         out_TO, x_TI = out.view(-1, out.shape[-1]), x.reshape(-1, x.shape[-1])
-        hidden: dict[int, Tensor] = {}
         # a byte an entry: half the price of hashing again in the backward pass, for 3 % more memory a token
         keep_TI = _mask(site, pack, x_TI.shape[1])
         kept_TI = x_TI if keep_TI is None else only_kept(x_TI, keep_TI)
         ctx.group = group_of(site.slots, pack, x_TI, out_TO.shape[1], dropout=keep_TI is not None)
+        ctx.parts = [] if ctx.group is not None else _parts(site, pack, dropout=keep_TI is not None)
         if ctx.group is not None:
-            ctx.hidden_TR = ctx.group.add_to(out_TO, kept_TI)
-        for block in pack.blocks if ctx.group is None else ():
-            slot = site.slots[block.lane]
-            if slot is None:
-                continue
-            rows = slice(block.start, block.stop)
-            hidden[block.start] = kept_TI[rows] @ slot.a_RI.t()
-            out_TO[rows].addmm_(hidden[block.start], slot.b_OR.t(), alpha=_scale(slot, keep_TI))
+            ctx.hidden = ctx.group.add_to(out_TO, kept_TI)
+        else:
+            ctx.hidden = _add_in_turn(out_TO, kept_TI, ctx.parts)
         ctx.mark_dirty(out)
         ctx.save_for_backward(x_TI, keep_TI)
-        ctx.slots, ctx.blocks, ctx.hidden, ctx.x_shape = list(site.slots), pack.blocks, hidden, x.shape
+        ctx.x_shape = x.shape
         return out
 
     @staticmethod
@@ -125,27 +120,11 @@ class LaneDelta(torch.autograd.Function):
         (dy,) = grads
         dy_TO = dy.reshape(-1, dy.shape[-1])
         x_TI, keep_TI = ctx.saved_tensors
-        # rows of lanes without an adapter here get nothing from it
-        whole = all(ctx.slots[block.lane] is not None for block in ctx.blocks)
-        dx_TI = None
-        if ctx.needs_input_grad[1] and ctx.group is None:
-            dx_TI = torch.empty_like(x_TI) if whole else torch.zeros_like(x_TI)
         kept_TI = x_TI if keep_TI is None else only_kept(x_TI, keep_TI)
         if ctx.group is not None:
-            dx_TI = ctx.group.backward(dy_TO, kept_TI, ctx.hidden_TR)
-        for block in ctx.blocks if ctx.group is None else ():
-            slot = ctx.slots[block.lane]
-            if slot is None:
-                continue
-            rows, scale = slice(block.start, block.stop), _scale(slot, keep_TI)
-            dy_k = dy_TO[rows]
-            dh = dy_k @ slot.b_OR
-            dh *= scale
-            if slot.grad_a_RI is not None and slot.grad_b_OR is not None:
-                slot.grad_a_RI.add_(dh.t() @ kept_TI[rows])
-                slot.grad_b_OR.add_(dy_k.t() @ ctx.hidden[block.start], alpha=scale)
-            if dx_TI is not None:
-                torch.mm(dh, slot.a_RI, out=dx_TI[rows])
+            dx_TI = ctx.group.backward(dy_TO, kept_TI, ctx.hidden)
+        else:
+            dx_TI = _gradients_in_turn(dy_TO, kept_TI, ctx.hidden, ctx.parts, ctx.needs_input_grad[1])
         if dx_TI is not None and keep_TI is not None:
             dx_TI = only_kept(dx_TI, keep_TI)
         return dy, None if dx_TI is None else dx_TI.view(ctx.x_shape), None, None, None
@@ -160,6 +139,55 @@ def _mask(site: Site, pack: Pack, features: int) -> Tensor | None:
     return keep_mask(pack.row_key_T, site.key, features, threshold_T)
 
 
-def _scale(slot: Slot, keep_TI: Tensor | None) -> float:
-    """The factor of B A, with dropout's share of what stays made up for."""
-    return slot.scale if keep_TI is None else slot.scale / (1.0 - slot.rate)
+@dataclass(frozen=True)
+class _Part:
+    """One lane's adapter and rows, and whether some of its input was dropped."""
+
+    rows: slice
+    slot: Slot
+    dropout: bool
+
+    @property
+    def scale(self) -> float:
+        """The factor of B A, with dropout's share of what stays made up for."""
+        return self.slot.scale / (1.0 - self.slot.rate) if self.dropout else self.slot.scale
+
+
+def _parts(site: Site, pack: Pack, dropout: bool) -> list[_Part]:
+    """The lanes of a pack that have an adapter on a layer."""
+    found = []
+    for block in pack.blocks:
+        slot = site.slots[block.lane]
+        if slot is not None:
+            found.append(_Part(slice(block.start, block.stop), slot, dropout))
+    return found
+
+
+def _add_in_turn(out_TO: Tensor, kept_TI: Tensor, parts: list[_Part]) -> list[Tensor]:
+    """Add each lane's share in place; returns A x of each, which the backward pass needs."""
+    hidden = []
+    for part in parts:
+        hidden.append(kept_TI[part.rows] @ part.slot.a_RI.t())
+        out_TO[part.rows].addmm_(hidden[-1], part.slot.b_OR.t(), alpha=part.scale)
+    return hidden
+
+
+def _gradients_in_turn(
+    dy_TO: Tensor, kept_TI: Tensor, hidden: list[Tensor], parts: list[_Part], wants_dx: bool
+) -> Tensor | None:
+    """Add each lane's gradients to its slot's own; returns the gradient to `kept_TI` where it is wanted."""
+    dx_TI = None
+    if wants_dx:
+        # rows of lanes without an adapter here get nothing from it
+        whole = sum(part.rows.stop - part.rows.start for part in parts) == len(kept_TI)
+        dx_TI = torch.empty_like(kept_TI) if whole else torch.zeros_like(kept_TI)
+    for part, hidden_TR in zip(parts, hidden, strict=True):
+        slot, dy_k = part.slot, dy_TO[part.rows]
+        dh = dy_k @ slot.b_OR
+        dh *= part.scale
+        if slot.grad_a_RI is not None and slot.grad_b_OR is not None:
+            slot.grad_a_RI.add_(dh.t() @ kept_TI[part.rows])
+            slot.grad_b_OR.add_(dy_k.t() @ hidden_TR, alpha=part.scale)
+        if dx_TI is not None:
+            torch.mm(dh, slot.a_RI, out=dx_TI[part.rows])
+    return dx_TI

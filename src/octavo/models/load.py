@@ -12,6 +12,7 @@ from octavo.models.resolve import BaseSource
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
     from transformers import PreTrainedTokenizerFast
 
 # Loading goes through process-wide state (default dtype and device, meta tensors): two threads at once have
@@ -92,17 +93,39 @@ def _read(source: BaseSource, dtype: torch.dtype, attention: str | None) -> Any:
     return model
 
 
+def read_config(source: BaseSource) -> Any:
+    """The base's config."""
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(
+        source.folder, local_files_only=True, trust_remote_code=source.trust_remote_code
+    )
+
+
+def skeleton(source: BaseSource) -> nn.Module:
+    """The base's modules with shapes and no data, from its config alone."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with quiet(), torch.device("meta"):
+        config = read_config(source)
+        model: Any = AutoModelForCausalLM.from_config(config, trust_remote_code=source.trust_remote_code)
+        model.tie_weights()
+    return model
+
+
 def _draw(source: BaseSource, dtype: torch.dtype, attention: str | None) -> Any:
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM
 
-    options = {"trust_remote_code": source.trust_remote_code}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(_SEED)
         try:
-            config = AutoConfig.from_pretrained(source.folder, local_files_only=True, **options)
             model = AutoModelForCausalLM.from_config(
-                config, dtype=torch.float32, attn_implementation=attention, **options
+                read_config(source),
+                dtype=torch.float32,
+                attn_implementation=attention,
+                trust_remote_code=source.trust_remote_code,
             )
         except Exception as error:  # a config is data of the user's
             raise _unreadable(source, "model", error) from error

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from octavo.training.tasks import Task
 
-_TEXT = """---
+# the first rows of every card, of adapter or whole model
+FACTS = """| | |
+| --- | --- |
+| variant | {variant} |
+| seed | {seed} |
+| examples | {examples} |
+| optimizer steps | {steps} |
+| learning rate | {learning_rate:g}, {schedule}, {warmup} warm-up steps |
+| batch | {batch} sequences x {accumulation} |
+"""
+
+_TEXT = (
+    """---
 library_name: peft
 base_model: {base}
 tags: [lora, octavo]
@@ -13,15 +25,9 @@ tags: [lora, octavo]
 
 A LoRA adapter for `{base}`, trained by Octavo as one run of the study `{study}`.
 
-| | |
-| --- | --- |
-| variant | {variant} |
-| seed | {seed} |
-| examples | {examples} |
-| optimizer steps | {steps} |
-| learning rate | {learning_rate:g}, {schedule}, {warmup} warm-up steps |
-| batch | {batch} sequences x {accumulation} |
-| rank, alpha, dropout | {rank}, {alpha:g}, {dropout:g} |
+"""
+    + FACTS
+    + """| rank, alpha, dropout | {rank}, {alpha:g}, {dropout:g} |
 | layers | {layers} |
 | trainable parameters | {parameters:,} |
 
@@ -35,6 +41,7 @@ base = AutoModelForCausalLM.from_pretrained("FOLDER")  # `octavo base {base}` pr
 model = PeftModel.from_pretrained(base, "PATH OF THIS FOLDER")
 ```
 """
+)
 
 
 def model_card(task: Task, base: str, study: str, parameters: int) -> str:

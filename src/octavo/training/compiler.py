@@ -10,6 +10,7 @@ from functools import cache
 import torch
 
 from octavo.lanes.kernels import kernels_for
+from octavo.models.load import read_config
 from octavo.models.quiet import quiet
 from octavo.models.resolve import BaseSource
 
@@ -26,13 +27,8 @@ def settle_compiler(sources: Iterable[BaseSource], device: torch.device) -> None
 
 
 def _width(source: BaseSource) -> int:
-    from transformers import AutoConfig
-
     with quiet():
-        config = AutoConfig.from_pretrained(
-            source.folder, local_files_only=True, trust_remote_code=source.trust_remote_code
-        )
-    return int(config.get_text_config().hidden_size)
+        return int(read_config(source).get_text_config().hidden_size)
 
 
 @cache

@@ -15,10 +15,11 @@ from octavo.artifacts import sync_folder, write_json_atomic
 from octavo.models.load import load_tokenizer
 from octavo.models.quiet import quiet
 from octavo.models.resolve import BaseSource
-from octavo.training.card import card_facts
+from octavo.training.card import FACTS, card_facts
 from octavo.training.tasks import Task
 
-_CARD = """---
+_CARD = (
+    """---
 library_name: transformers
 base_model: {base}
 tags: [octavo]
@@ -27,15 +28,9 @@ tags: [octavo]
 
 `{base}` with all its weights trained, by Octavo as one run of the study `{study}`.
 
-| | |
-| --- | --- |
-| variant | {variant} |
-| seed | {seed} |
-| examples | {examples} |
-| optimizer steps | {steps} |
-| learning rate | {learning_rate:g}, {schedule}, {warmup} warm-up steps |
-| batch | {batch} sequences x {accumulation} |
-| trainable parameters | {parameters:,} |
+"""
+    + FACTS
+    + """| trainable parameters | {parameters:,} |
 | type of the weights | float32 |
 
 ## Loading
@@ -47,6 +42,7 @@ model = AutoModelForCausalLM.from_pretrained("PATH OF THIS FOLDER")
 tokenizer = AutoTokenizer.from_pretrained("PATH OF THIS FOLDER")
 ```
 """
+)
 
 
 def export_model(

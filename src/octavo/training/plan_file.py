@@ -17,6 +17,12 @@ def read_plans(folder: Folder) -> dict[str, Any]:
     return dict(json.loads(folder.plan.read_text(encoding="utf-8"))["packs"])
 
 
+def stored_plan(folder: Folder, name: str) -> Plan | None:
+    """The pack's plan as an earlier call left it."""
+    stored = read_plans(folder).get(name)
+    return None if stored is None else Plan(**stored)
+
+
 def plans_of(plans: Mapping[str, Any], base: str) -> list[Any]:
     """The packs of one base: the fused one, then those of its replicas."""
     return [plan for name, plan in plans.items() if name == base or name.startswith(f"{base}/")]

@@ -57,7 +57,7 @@ def plan_pack(
     """The plan before the probe.
 
     Arguments:
-        model: with or without data in its weights (`octavo.training.replica_plan.skeleton`).
+        model: with or without data in its weights (`octavo.models.load.skeleton`).
         limit: bytes. lanes: of an earlier plan, else by `lanes.strategy`.
         path: of the loaded base (`BaseModel.path`); None: by `path_of`.
 

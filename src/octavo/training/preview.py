@@ -11,7 +11,7 @@ from typing import Any
 from octavo.artifacts import Folder
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
-from octavo.models.load import load_model
+from octavo.models.load import load_model, skeleton
 from octavo.models.resolve import BaseSource
 from octavo.progress import Progress
 from octavo.settings import Base
@@ -24,7 +24,7 @@ from octavo.training.memory import PeakMeter, settle_allocator
 from octavo.training.opening import open_pack
 from octavo.training.plan import Plan
 from octavo.training.planning import plan_pack
-from octavo.training.replica_plan import plan_replica, skeleton
+from octavo.training.replica_plan import plan_replica
 from octavo.training.replicas import is_replica
 from octavo.training.shorter import Rows
 from octavo.training.tasks import make_task, trainable_parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import nn
@@ -12,13 +11,11 @@ from torch import nn
 from octavo.artifacts import Folder
 from octavo.lanes.adapters import AdapterSpec
 from octavo.lanes.targets import linear_layers
-from octavo.models.quiet import quiet
-from octavo.models.resolve import BaseSource
 from octavo.sizes import in_words
 from octavo.study import Study
 from octavo.training.footprint import adapter_bytes, bytes_of
 from octavo.training.plan import DoesNotFit, Plan, with_sums
-from octavo.training.plan_file import read_plans
+from octavo.training.plan_file import stored_plan
 from octavo.training.planning import plan_pack
 from octavo.training.tasks import Task
 
@@ -29,18 +26,6 @@ TOGETHER = "*/replicas"
 def plan_name(base: str, method: str) -> str:
     """The pack of plan.json that stands for one replica of a base."""
     return f"{base}/replica-{method}"
-
-
-def skeleton(source: BaseSource) -> nn.Module:
-    """The base's modules with shapes and no data, from its config alone."""
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    options = {"trust_remote_code": source.trust_remote_code}
-    with quiet(), torch.device("meta"):
-        config = AutoConfig.from_pretrained(source.folder, local_files_only=True, **options)
-        model: Any = AutoModelForCausalLM.from_config(config, **options)
-        model.tie_weights()
-    return model
 
 
 def plan_replica(
@@ -103,8 +88,7 @@ def _of_all_weights(plan: Plan, dtype: torch.dtype) -> Plan:
 
 def frozen_plan(study: Study, folder: Folder, name: str) -> Plan | None:
     """The plan of an earlier call, unless `lanes.memory` was changed since."""
-    stored = read_plans(folder).get(name)
-    plan = None if stored is None else Plan(**stored)
+    plan = stored_plan(folder, name)
     return plan if plan is not None and plan.memory == study.lanes.memory else None
 
 

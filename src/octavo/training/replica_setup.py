@@ -10,6 +10,7 @@ from torch import nn
 
 from octavo.artifacts import Folder
 from octavo.expand import Run
+from octavo.models.load import skeleton
 from octavo.models.resolve import BaseSource
 from octavo.settings import Base
 from octavo.study import Study
@@ -18,7 +19,7 @@ from octavo.training.device import describe, library_versions, pick_dtype
 from octavo.training.opening import shortening
 from octavo.training.plan import DoesNotFit, Plan
 from octavo.training.plan_file import plans_of, read_plans, write_plan
-from octavo.training.replica_plan import frozen_plan, plan_name, plan_replica, skeleton
+from octavo.training.replica_plan import frozen_plan, plan_name, plan_replica
 from octavo.training.shorter import SHORTEST, Rows, shortened
 from octavo.training.tasks import Task, make_task, tell_parameters, trainable_parameters, wide_ranks
 

@@ -25,8 +25,7 @@ from octavo.training.limits import memory_limit
 from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter, settle_allocator
 from octavo.training.opening import open_pack
-from octavo.training.plan import Plan
-from octavo.training.plan_file import read_plans, write_plan
+from octavo.training.plan_file import stored_plan, write_plan
 from octavo.training.planning import keep_within, note_halvings, note_measured, tell
 from octavo.training.recorder import FileRecorder
 from octavo.training.replicas import is_replica, train_replicas
@@ -113,8 +112,7 @@ def _train_pack(
             progress.message(note)
         return FileRecorder(folder, ledger, base, study.name, model.model, parameters, progress)
 
-    stored = read_plans(folder).get(base.name)
-    frozen = None if stored is None else Plan(**stored)
+    frozen = stored_plan(folder, base.name)
     told = progress.message
     plan, trainer, new = open_pack(
         study, runs, rows, model, limit, meter, frozen, recorder, told, after_window

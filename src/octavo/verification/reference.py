@@ -27,7 +27,10 @@ def train_reference(model: Any, task: Task, start: Matrices) -> Matrices:
     Returns:
         {layer: (A, B)} after the task's steps.
     """
-    adapted = _adapt(model, task, start)
+    with warnings.catch_warnings():
+        # peft asks transformers for gradient checkpointing by a name that will go
+        warnings.simplefilter("ignore", FutureWarning)
+        adapted = adapt(copy.deepcopy(model), task, start).train()
     layers = dict(adapted.base_model.model.named_modules())
     a = [layers[name].lora_A.default.weight for name in task.adapter.targets]
     b = [layers[name].lora_B.default.weight for name in task.adapter.targets]
@@ -49,7 +52,8 @@ def train_reference(model: Any, task: Task, start: Matrices) -> Matrices:
     }
 
 
-def _adapt(model: Any, task: Task, start: Matrices) -> Any:
+def adapt(model: Any, task: Task, start: Matrices) -> Any:
+    """The model with the task's adapter put on by PEFT, in place, no dropout; its matrices are those of `start`."""
     import peft
 
     config = peft.LoraConfig(
@@ -59,15 +63,12 @@ def _adapt(model: Any, task: Task, start: Matrices) -> Any:
         target_modules=list(task.adapter.targets),
         use_rslora=task.adapter.rank_scaling == "sqrt",
     )
-    with warnings.catch_warnings():
-        # peft asks transformers for gradient checkpointing by a name that will go
-        warnings.simplefilter("ignore", FutureWarning)
-        adapted: Any = peft.get_peft_model(copy.deepcopy(model), config)
+    adapted: Any = peft.get_peft_model(model, config)
     layers: dict[str, Any] = dict(adapted.base_model.model.named_modules())
     for name, (a, b) in start.items():
         layers[name].lora_A.default.weight.data.copy_(a)
         layers[name].lora_B.default.weight.data.copy_(b)
-    return adapted.train()
+    return adapted
 
 
 def _optimizer(a: list[Tensor], b: list[Tensor], task: Task) -> torch.optim.Optimizer:

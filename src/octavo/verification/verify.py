@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
+from octavo.lanes.difference import relative_difference, same_bits
 from octavo.lanes.peft_io import Matrices
 from octavo.lanes.targets import linear_layers
 from octavo.training.data import Encoder
@@ -70,21 +69,6 @@ def train_lanes(model: Any, tasks: Sequence[Task], lanes: int, tokens: int) -> K
         trainer.close()
         base.close()
     return kept
-
-
-def relative_difference(found: Matrices, wanted: Matrices) -> float:
-    """||dW - dW_ref||_F / ||dW_ref||_F, dW of all layers together; the scale cancels."""
-    gap = size = 0.0
-    for name, (a, b) in wanted.items():
-        reference = b.double() @ a.double()
-        gap += float((found[name][1].double() @ found[name][0].double() - reference).square().sum())
-        size += float(reference.square().sum())
-    return (gap / size) ** 0.5
-
-
-def same_bits(found: Matrices, wanted: Matrices) -> bool:
-    """Are all matrices equal, byte for byte?"""
-    return all(torch.equal(found[n][i], wanted[n][i]) for n in wanted for i in (0, 1))
 
 
 def verify(
