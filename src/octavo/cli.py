@@ -220,12 +220,17 @@ def report(study: StageArgument, out: StageOut = None, settings: SetOption = Non
 def check(
     path: Annotated[Path, typer.Argument(help="An adapter folder, a .safetensors file or a study folder.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    base: Annotated[
+        str | None, typer.Option("--base", help="The adapters' base, if not the one that they name.")
+    ] = None,
+    scan: Annotated[bool, typer.Option("--scan", help="Read the files only, load no base.")] = False,
 ) -> None:
-    """Count NaN and Inf in saved weights, and tell whether each adapter moved; exit code 1 if one is bad."""
+    """Count NaN and Inf in saved weights, tell whether each adapter moved and what it is on its base; 1 if bad."""
     from octavo.artifacts import json_safe
-    from octavo.vitals.check import check_adapter, check_table
+    from octavo.vitals.check import check_adapter
+    from octavo.vitals.check_table import check_table
 
-    found = check_adapter(path)
+    found = check_adapter(path, None if scan else base or "own")
     if as_json:
         typer.echo(json.dumps(json_safe(found), ensure_ascii=False, allow_nan=False))
     else:

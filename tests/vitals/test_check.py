@@ -15,7 +15,8 @@ from rich.console import Console
 from safetensors.torch import save_file
 
 from octavo.errors import InputError
-from octavo.vitals.check import check_adapter, check_table
+from octavo.vitals.check import check_adapter
+from octavo.vitals.check_table import check_table
 
 MODULES = ("base_model.model.layers.0.q_proj", "base_model.model.layers.0.v_proj")
 

@@ -1,23 +1,24 @@
-"""The scan of saved weights: is everything finite, and did each adapter move."""
+"""The scan of saved weights: is everything finite, did each adapter move, and does it work on its base."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from octavo.errors import InputError
 from octavo.vitals.adapters import WEIGHTS, read_adapter
+from octavo.vitals.against_base import compare
 from octavo.vitals.tensors import PICKLE_SUFFIXES
 
-if TYPE_CHECKING:
-    from rich.console import Console
 
-
-def check_adapter(path: Path | str) -> dict[str, Any]:
+def check_adapter(path: Path | str, base: str | Literal["own"] | None = None) -> dict[str, Any]:
     """Examine saved weights: an adapter folder (ours or any PEFT), a model, a run, a study, or a safetensors file.
 
-    Returns, ready for JSON, {path, adapters, tensors, nonfinite, moved, unmoved, missing, ok}:
+    Arguments:
+        base: the model to reload adapters on: the embedded one, a folder, a .gguf file or a hub id. "own": the one
+            that each adapter's config names, where it is on this machine. None: nothing is reloaded.
+
+    Returns, ready for JSON, {path, adapters, tensors, nonfinite, moved, unmoved, missing, against_base, ok}:
         adapters: {name, path, tensors, elements, nan, inf, update_norm, unmoved, modules} of each file;
             modules are {name, rank, scale, update_norm, moved}. update_norm is scale * ||B A||_F; None without
             a config that gives the scale.
@@ -25,9 +26,11 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
         nonfinite: NaN and Inf together.
         unmoved: modules whose B is all zero. moved: there is none; None where there is no LoRA.
         missing: runs of the study without an adapter or a model.
-        ok: all finite, nothing unmoved, nothing missing, and LoRA weights where a config promises them.
+        against_base: {adapter: what `octavo.vitals.against_base.compare` found, with `base` and `reason`}.
+        ok: all finite, nothing unmoved, nothing missing, LoRA weights where a config promises them, and none that
+            does not load or whose model's logits are not finite.
 
-    Raises InputError: nothing there, no weights, a pickle, a damaged file.
+    Raises InputError: nothing there, no weights, a pickle, a damaged file; a `base` that is given and not to be had.
     """
     path = Path(path)
     files, missing = find_weights(path)
@@ -38,6 +41,8 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
     has_lora = any(one.modules for one in adapters)
     # an adapter's config beside weights that hold no adapter: nothing was trained that could be loaded
     empty = [n for n, f in files.items() if (f.parent / "adapter_config.json").exists() and not has_lora]
+    against = {} if base is None else compare(adapters, None if base == "own" else base)
+    broken = [name for name, found in against.items() if found["reason"] is None and not found["good"]]
     return {
         "path": str(path),
         "adapters": [one.to_json() for one in adapters],
@@ -46,7 +51,8 @@ def check_adapter(path: Path | str) -> dict[str, Any]:
         "moved": not unmoved if has_lora else None,
         "unmoved": unmoved,
         "missing": missing,
-        "ok": nonfinite == 0 and not unmoved and not missing and not empty,
+        "against_base": against,
+        "ok": nonfinite == 0 and not unmoved and not missing and not empty and not broken,
     }
 
 
@@ -102,68 +108,3 @@ def _loose(path: Path) -> list[Path]:
             "only safetensors are read"
         )
     raise InputError(f"{path}: no {WEIGHTS} and no runs here; give an adapter, run or study folder")
-
-
-def check_table(report: Mapping[str, Any], console: Console) -> None:
-    """Print what `check_adapter` found: a line an adapter, each tensor of a single one, what is wrong."""
-    from rich.table import Table
-
-    many = len(report["adapters"]) > 1
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("adapter" if many else "file", overflow="fold")
-    for name in ("tensors", "numbers", "NaN", "Inf", "update norm", "unmoved"):
-        table.add_column(name, justify="right")
-    for one in report["adapters"]:
-        bad = "red" if one["nan"] or one["inf"] or one["unmoved"] else ""
-        cells = [_count(one[key]) for key in ("tensors", "elements", "nan", "inf")]
-        modules = len(one["modules"])
-        moved = f"{len(one['unmoved'])} of {modules}" if modules else "–"
-        table.add_row(one["name"], *cells, _figure(one["update_norm"]), moved, style=bad)
-    console.print(table)
-    shown = [tensor for tensor in report["tensors"] if not many or tensor["nan"] or tensor["inf"]]
-    if shown:
-        console.print()
-        console.print(_tensor_table(shown, many))
-    for line in _complaints(report):
-        console.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
-    console.print("ok" if report["ok"] else "not ok", style="green" if report["ok"] else "bold red")
-
-
-def _tensor_table(tensors: list[dict[str, Any]], many: bool) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("tensor", overflow="fold")
-    for name in ("shape", "type", "NaN", "Inf", "norm", "max abs"):
-        table.add_column(name, justify="right")
-    for tensor in tensors:
-        table.add_row(
-            f"{tensor['adapter']}: {tensor['name']}" if many else tensor["name"],
-            "×".join(map(str, tensor["shape"])) or "scalar",
-            tensor["dtype"],
-            _count(tensor["nan"]),
-            _count(tensor["inf"]),
-            _figure(tensor["norm"]),
-            _figure(tensor["max_abs"]),
-            style="red" if tensor["nan"] or tensor["inf"] else "",
-        )
-    return table
-
-
-def _complaints(report: Mapping[str, Any], most: int = 20) -> list[str]:
-    lines = [f"{report['nonfinite']:,} numbers are not finite"] if report["nonfinite"] else []
-    for what, names in (
-        ("never moved (B is zero)", report["unmoved"]),
-        ("has no adapter and no model", report["missing"]),
-    ):
-        lines += [f"{name} {what}" for name in names[:most]]
-        lines += [f"and {len(names) - most} more"] if len(names) > most else []
-    return lines
-
-
-def _count(number: int) -> str:
-    return f"{number:,}"
-
-
-def _figure(value: float | str | None) -> str:
-    return "–" if value is None else value if isinstance(value, str) else f"{value:.4g}"
