@@ -90,6 +90,18 @@ def test_a_nan_is_kept_out_of_the_step():
     assert not torch.equal(bank.flat_KP[0], before[0])
 
 
+def test_a_lane_without_a_target_does_not_step():
+    engine = make_engine(3)
+    before = engine.bank.flat_KP.clone()
+    masked = Sample(1, [1, 2, 3], [True, False, False], math.nan)  # nothing precedes the first: it is no target
+    some = [Sample(2, [4, 5], [False] * 2, 0.5), Sample(2, [6, 7], [True] * 2, 0.5)]
+    result = engine.run([[Sample(0, [1, 2, 3], [True] * 3, 0.5), masked], some], [1e-2] * 3, [True] * 3)
+    assert result.stepped == [True, False, True]
+    assert math.isnan(result.losses[1])
+    assert result.grad_norms[1] == 0
+    assert torch.equal(engine.bank.flat_KP[1], before[1])
+
+
 class Waits(TorchDispatchMode):
     """Counts what makes a host wait for a GPU: single values, and results whose size depends on values."""
 

@@ -94,6 +94,12 @@ def test_dropout_keys_differ_by_seed_step_and_example_and_by_nothing_else():
     assert other.sample(1, lane=6, step=7, weight=0.1).key == keys[2, 7, 1]
 
 
+def test_a_window_without_a_target_has_no_weight():
+    masked = [Tokens(f"e{i}", "file", (1, 2, 3), (False,) * 3, 0) for i in range(2)]
+    (batch,) = Feed(masked, 0, 2, 1, 1, None).window(0, 0)
+    assert [math.isnan(sample.weight) for sample in batch] == [True, True]
+
+
 def test_total_tokens_are_those_of_all_steps():
     longer = feed(10, steps=7, epochs=None)
     sizes = [longer.tokens_of(step) for step in range(7)]

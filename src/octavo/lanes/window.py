@@ -26,7 +26,8 @@ class WindowResult:
     """What one window came to, lane by lane.
 
     Attributes:
-        losses: weighted loss of each lane (mean over its targets when the weights say so), nan where not finite.
+        losses: weighted loss of each lane (mean over its targets when the weights say so), nan where not finite and
+            where the lane was given samples without a single target: a mean over nothing.
         grad_norms: before clipping.
         stepped: whether the lane took its step: loss and gradient were finite and it was asked to.
         tokens: rows that were computed.
@@ -164,7 +165,10 @@ class LaneEngine:
                 give_back(self.base.device)
             losses_K += self.accumulate(samples)
         # the one moment in a window at which the host waits for the device
-        return torch.stack([losses_K, self.optimizer.grad_norms().double()]).tolist()
+        losses, norms = torch.stack([losses_K, self.optimizer.grad_norms().double()]).tolist()
+        for lane in _without_target(micro_steps):
+            losses[lane] = math.nan  # a sum over nothing is 0, and AdamW steps on a gradient of 0 too
+        return [losses, norms]
 
     def _step(
         self,
@@ -183,6 +187,12 @@ class LaneEngine:
                 self.optimizer.step(lane, learning_rates[lane], norms[lane])
         self.bank.refresh()
         return result
+
+
+def _without_target(micro_steps: Sequence[Sequence[Sample]]) -> set[int]:
+    """Lanes that have samples in a window and no target in any of them."""
+    given = {sample.lane for samples in micro_steps for sample in samples}
+    return given - {sample.lane for samples in micro_steps for sample in samples if any(sample.labels[1:])}
 
 
 def _halved(cut: Sequence[Sequence[Sample]], token_budget: int) -> int:

@@ -123,10 +123,14 @@ class Feed:
         return [chosen[i : i + self.batch_size] for i in range(0, len(chosen), self.batch_size)]
 
     def window(self, step: int, lane: int) -> list[list[Sample]]:
-        """The samples of a step for a lane; every target weighs one over the targets of the whole window."""
+        """The samples of a step for a lane; every target weighs one over the targets of the whole window.
+
+        A window without a target has no such weight: nan; the lane does not step on it.
+        """
         batches = self.batches(step)
         targets = sum(self.rows[i].targets for batch in batches for i in batch)
-        return [[self.sample(i, lane, step, 1.0 / targets) for i in batch] for batch in batches]
+        weight = 1.0 / targets if targets else math.nan
+        return [[self.sample(i, lane, step, weight) for i in batch] for batch in batches]
 
     def sample(self, index: int, lane: int, step: int, weight: float) -> Sample:
         """One example as a lane reads it at a step; its dropout follows from run seed, step and example."""
