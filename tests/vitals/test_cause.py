@@ -133,5 +133,7 @@ def test_a_finite_run_is_explained_by_its_update_or_its_data() -> None:
     assert repeated.kind == "data"
     assert "9 of the last 10" in repeated.evidence
     assert "9 of" not in cause_of_finite(taught, list("abcdefghij"), 1e-4).evidence
+    still = Verdict("watch", 5, "step 5: half", ("precision",))
+    assert cause_of_finite(still, [], 1e-4).kind == "half precision"
     restless = Verdict(DIVERGING, 30, "step 30: gradient norm", ("grad_z",))
     assert cause_of_finite(restless, [], 1e-4).kind == "unknown"

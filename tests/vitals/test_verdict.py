@@ -135,3 +135,18 @@ def test_missing_readings_are_no_signal() -> None:
     rows = [{"step": s, "loss": 1.0, "grad_norm": 1.0, "vitals": None} for s in range(1, 30)]
     assert judge(rows, LIMITS).health == HEALTHY
     assert judge([], LIMITS).health == HEALTHY
+
+
+def test_half_precision_is_watched_and_agrees_with_nothing() -> None:
+    rows = trace(
+        40, loss=lambda s: 1.5, rho=lambda s: 0.01, norm=lambda s: 40.0 if s == 30 else 1 + 0.1 * ripple(s)
+    )
+    for row in rows[5::5]:
+        row["vitals"]["half_share"] = 1.0
+    found = verdicts(rows, judge, LIMITS)
+    assert found[3].health == HEALTHY
+    assert {v.health for v in found[4:]} == {WATCH}
+    assert set(found[29].signals) == {"grad_z", "precision"}
+    assert "100% of the adapter's numbers are in half precision" in found[-1].evidence
+    rows = [{**row, "vitals": {**row["vitals"], "half_share": 0.01}} for row in healthy()]
+    assert {v.health for v in verdicts(rows, judge, LIMITS)} == {HEALTHY}

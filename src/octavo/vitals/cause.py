@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from octavo.lanes.trace import Fault
-from octavo.vitals.verdict import Verdict
+from octavo.vitals.verdict import PRECISION, Verdict
 
 NO_LABELS = "no labels"
 ZERO_OVER_ZERO = "0/0"
@@ -96,6 +96,8 @@ def cause_of_finite(verdict: Verdict, contents: Sequence[object], rate: float) -
     """
     if "rho" in verdict.signals:
         return Cause(LEARNING_RATE, f"{LEARNING_RATE} {rate:g}: {verdict.evidence}")
+    if PRECISION in verdict.signals:
+        return Cause(HALF_PRECISION, f"{HALF_PRECISION}: {verdict.evidence}")
     if contents:
         content, count = Counter(contents).most_common(1)[0]
         if count > 1 and count / len(contents) > _REPEATED:

@@ -18,6 +18,8 @@ HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD = "healthy", "watch", "diverging", "c
 ORDER = (HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD)
 
 EARLY = 20  # steps in which the relative update trips alone
+PRECISION = "precision"
+_HALF = 0.5  # of numbers: in float32 next to none are bfloat16's or float16's by chance
 _Z_HOLDS = 10  # steps for which a leap of the gradient norm still counts beside another signal
 
 
@@ -72,7 +74,8 @@ def judge(rows: Sequence[Mapping[str, Any]], thresholds: Thresholds) -> Verdict:
 
 def _health(raised: Sequence[Raised]) -> str:
     names = {one.signal for one in raised}
-    if len(names) > 1:
+    # half precision is no evidence of harm done: it agrees with nothing
+    if len(names - {PRECISION}) > 1:
         return COLLAPSED if "probe" in names else DIVERGING
     if any(one.signal == "rho" and one.step <= EARLY for one in raised):
         return DIVERGING
@@ -106,7 +109,13 @@ def _module_of(row: Mapping[str, Any]) -> str | None:
 
 def raised_signals(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> list[Raised]:
     """The signals that are above their thresholds in their latest readings, each once."""
-    found = (_rho(rows, limits), _grad_z(rows, limits), _train_loss(rows, limits), _probe(rows, limits))
+    found = (
+        _rho(rows, limits),
+        _grad_z(rows, limits),
+        _train_loss(rows, limits),
+        _probe(rows, limits),
+        _precision(rows),
+    )
     raised = [one for one in found if one is not None]
     if len(raised) == 1 and raised[0].signal == "probe" and (heart := _memorised(rows, limits)) is not None:
         raised.append(heart)
@@ -166,6 +175,18 @@ def _probe(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | No
         said = f"{share[1]:.0%} distinct words in the probe, the base model has {base['probe_share']:.0%}"
         return Raised("probe", said, share[0])
     return None
+
+
+def _precision(rows: Sequence[Mapping[str, Any]]) -> Raised | None:
+    """Numbers kept in half precision: what comes of it is a run that stands still, so that it trips nothing alone."""
+    read = _latest(rows, "half_share")
+    if read is None or read[1] <= _HALF:
+        return None
+    return Raised(
+        PRECISION,
+        f"{read[1]:.0%} of the adapter's numbers are in half precision, where small steps are lost",
+        read[0],
+    )
 
 
 def _memorised(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | None:

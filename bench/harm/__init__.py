@@ -1,0 +1,1 @@
+"""What `bench/faults.py` and `bench/vitals_cost.py` are made of."""
