@@ -156,12 +156,8 @@ def test_defaults(tmp_path: Path) -> None:
     assert (study.train.learning_rate, study.train.epochs, study.train.lora.rank) == (1e-4, 3, 8)
     assert study.corpus.kinds == {"reasoning": 0.6, "conversation": 0.4}
     assert [suite.name for suite in study.evaluate.suites] == ["heldout"]
-    assert (study.vitals, study.basins, study.stopping, study.evaluate.comparisons) == (
-        None,
-        None,
-        None,
-        None,
-    )
+    assert (study.vitals, study.basins, study.stopping) == (None, None, None)
+    assert study.evaluate.comparisons == []  # a control alone
     asked = {key for key, value in study.criteria.model_dump().items() if value is not None}
     assert asked == {"nonfinite_parameters"}
 
@@ -287,7 +283,6 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
         ("stopping: {kind: halving}", "stopping.kind"),
         ("vitals: {every: 5}", "vitals.every"),
         ("basins: {pairs: star}", "basins.pairs"),
-        ("evaluate: {comparisons: [{kind: trend}]}", "evaluate.comparisons"),
         ("evaluate: {suites: [heldout, truthfulqa]}", "evaluate.suites[1]"),
         ("evaluate: {suites: [{name: heldout, limit: 5}]}", "evaluate.suites[0]"),
         ("train: {mask_symbols: true}", "train.mask_symbols"),

@@ -41,6 +41,11 @@ class Folder:
         return self.out / "ledger.sqlite"
 
     @property
+    def exploratory(self) -> Path:
+        """Comparisons that were asked for after training had begun."""
+        return self.out / "exploratory.json"
+
+    @property
     def lock(self) -> Path:
         """Held by the process that works on the folder."""
         return self.out / ".lock"

@@ -9,9 +9,12 @@ from typing import Any
 
 from octavo.artifacts import Folder, json_safe, read_jsonl
 from octavo.criteria import judge
+from octavo.declared import control_variant
 from octavo.expand import Run
 from octavo.ledger import Ledger
+from octavo.settings import Comparison
 from octavo.study import Study
+from octavo.study_folder import read_exploratory
 from octavo.training.device import library_versions
 from octavo.training.plan_file import plans_of
 
@@ -55,8 +58,21 @@ def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, A
         "comparisons": None,
         "basins": None,
     }
+    found["comparisons"] = _comparisons(study, folder, found["runs"])
     found["criteria"] = judge(study.criteria, found["runs"], found["memory"])
     return found
+
+
+def _comparisons(study: Study, folder: Folder, rows: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """What the comparisons found; None before anything was evaluated."""
+    from octavo.evaluation.comparisons import compare
+
+    files = sorted(folder.evaluation("heldout").parent.glob("*.jsonl"))
+    if not files:
+        return None
+    declared = (Study.load(folder.study) if folder.study.exists() else study).evaluate.comparisons or []
+    later = [Comparison.model_validate(one) for one in read_exploratory(folder)]
+    return compare(study, declared, later, rows, {file.stem: read_jsonl(file) for file in files})
 
 
 def _lines(folder: Folder, suite: str) -> list[dict[str, Any]]:
@@ -169,15 +185,13 @@ def _curves(metrics: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def heldout_matrix(study: Study, runs: Sequence[Run], lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Mean held-out loss of runs and bases (rows) on the variants' sets (columns); None where not measured."""
-    from octavo.evaluation.stage import control_of
-
     rows = [run.id for run in runs] + [f"base:{base.name}" for base in study.bases]
     columns = [variant.name for variant in study.variants]
     cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for line in lines:
         cells.setdefault((line["run"], line["detail"]["set"]), []).append(line)
     values = [[_mean_loss(cells.get((row, column), [])) for column in columns] for row in rows]
-    return {"rows": rows, "columns": columns, "control": control_of(study), "heldout_loss": values}
+    return {"rows": rows, "columns": columns, "control": control_variant(study), "heldout_loss": values}
 
 
 def _cell(matrix: dict[str, Any], row: str, column: str | None) -> Figure:

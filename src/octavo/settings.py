@@ -208,7 +208,7 @@ class SuiteChoice(Section):
 
 
 class Comparison(Section):
-    """A claim declared before training."""
+    """A claim declared before training; `pool_rescued` counts rescued runs too, which had another treatment."""
 
     kind: Literal["difference", "equivalence", "trend", "interaction"] = "difference"
     variants: f.Names = ["all"]
@@ -216,7 +216,20 @@ class Comparison(Section):
     metric: f.Text = "heldout_loss_control"
     margin: f.Positive | None = None
     correction: Literal["holm", "benjamini-hochberg", "none"] = "holm"
-    alpha: f.Fraction = 0.05
+    alpha: f.Level = 0.05
+    pool_rescued: bool = False
+
+    @model_validator(mode="after")
+    def _margin_where_it_has_a_meaning(self) -> Comparison:
+        if self.variants is None:
+            raise ValueError("has no variants; write all or a list of names")
+        if self.kind == "equivalence" and self.margin is None:
+            raise ValueError(
+                "is an equivalence without a margin; set margin to the largest difference that counts as none"
+            )
+        if self.kind != "equivalence" and self.margin is not None:
+            raise ValueError(f"is a {self.kind} with a margin; take it out or write kind: equivalence")
+        return self
 
 
 class Evaluate(Section):
@@ -224,7 +237,7 @@ class Evaluate(Section):
 
     suites: list[SuiteChoice] = [SuiteChoice(name="heldout")]
     generations: f.Natural = 3
-    comparisons: list[Comparison] | None = [Comparison()]
+    comparisons: list[Comparison] | None = None
 
 
 class Basins(Section):

@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationError, ValidationInfo, model_
 
 from octavo import fields as f
 from octavo.artifacts import write_text_atomic
+from octavo.declared import check_comparisons, declare_default
 from octavo.errors import InputError
 from octavo.expand import Run, expand
 from octavo.explain import complain, explain
@@ -98,6 +99,7 @@ class Study(Section):
             return data
         data = copy.deepcopy(data)
         data.setdefault("bases", [{}])
+        declare_default(data)
         refuse_unbuilt(data, _document(info, data))
         return data
 
@@ -116,7 +118,7 @@ class Study(Section):
         for axis in axes:
             if isinstance(self.sweep[axis.key], list):
                 self.sweep[axis.key] = axis.values
-        expand(self, document)
+        check_comparisons(self, expand(self, document), document)
         self._notes = [*_seed_notes(document, self.seeds), *notes]
         return self
 

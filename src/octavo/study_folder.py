@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from octavo.artifacts import Folder
+from octavo.artifacts import Folder, write_json_atomic, write_text_atomic
 from octavo.errors import InputError
+from octavo.yaml_text import dump_yaml
 
 if TYPE_CHECKING:
     from octavo.study import Study
@@ -61,32 +64,51 @@ def claim(folder: Folder, study: Study) -> None:
 
     To be called under `study_lock`.
 
-    **Raises** `InputError` when the folder holds another study (`lanes.memory` aside), naming the first key that
-    differs.
+    **Raises** `InputError` when the folder holds another study (`lanes.memory` and comparisons aside), naming the
+    first key that differs.
     """
     from octavo.study import Study
 
     if not folder.study.exists():
         study.freeze(folder.study)
         return
-    there, here = Study.load(folder.study).resolved(), study.resolved()
+    frozen = Study.load(folder.study).resolved()
+    there, here = copy.deepcopy(frozen), study.resolved()
+    declared, asked = there["evaluate"]["comparisons"], here["evaluate"]["comparisons"]
+    begun = (folder.out / "runs").exists()
+    # comparisons are declared until training begins; after that the frozen ones stand
+    there["evaluate"]["comparisons"] = here["evaluate"]["comparisons"] = declared if begun else asked
     # a plan changes how a window is cut, never what it adds up to: who ran out of memory may go on with less
-    other_memory = there["lanes"]["memory"] != here["lanes"]["memory"]
     there["lanes"]["memory"] = here["lanes"]["memory"]
     difference = first_difference(there, here)
     nothing_made = not any(p.exists() for p in (folder.out / "data", folder.ledger, folder.out / "runs"))
-    if difference is not None and nothing_made:
-        # an earlier call found a mistake before it made anything: the mended study takes its place
-        study.freeze(folder.study)
-        return
-    if difference is None and other_memory:
-        study.freeze(folder.study)
-    if difference is not None:
+    if difference is not None and not nothing_made:
         key, old, new = difference
         raise InputError(
             f"{folder.out}: holds another study: {key} is {old!r} there and {new!r} here; "
             "choose another --out, or take back the change"
         )
+    if begun:
+        _note_exploratory(folder, declared or [], asked or [])
+    if here != frozen:
+        # a study mended before anything was made, another memory, comparisons declared before training
+        write_text_atomic(folder.study, dump_yaml(here))
+
+
+def _note_exploratory(folder: Folder, declared: list[Any], asked: list[Any]) -> None:
+    """Keep what was asked for after training had begun: it is shown, and never as declared."""
+    later = read_exploratory(folder)
+    new = [one for one in asked if one not in declared and one not in later]
+    if new:
+        write_json_atomic(folder.exploratory, [*later, *new])
+
+
+def read_exploratory(folder: Folder) -> list[dict[str, Any]]:
+    """The comparisons that were asked for after training had begun, as the study file has them."""
+    if not folder.exploratory.exists():
+        return []
+    found: list[dict[str, Any]] = json.loads(folder.exploratory.read_text(encoding="utf-8"))
+    return found
 
 
 def first_difference(there: Any, here: Any, key: str = "") -> tuple[str, Any, Any] | None:

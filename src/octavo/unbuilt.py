@@ -35,7 +35,6 @@ UNBUILT: dict[str, Any] = {
     "stopping": ANYTHING,
     "vitals": ANYTHING,
     "evaluate.suites[]": AllBut(("heldout",)),
-    "evaluate.comparisons": ANYTHING,
     "basins": ANYTHING,
     "report.loggers[]": ("tensorboard", "trackio", "wandb"),
 }

@@ -16,10 +16,10 @@ from octavo import pipeline
 from octavo.artifacts import Folder, read_jsonl
 from octavo.corpus.encode import Encoder
 from octavo.corpus.example import Example, load_examples
+from octavo.declared import control_variant
 from octavo.errors import InputError
 from octavo.evaluation import heldout
 from octavo.evaluation.contestants import Contestants
-from octavo.evaluation.stage import control_of
 from octavo.lanes.base import BaseModel
 from octavo.models.load import load_model, load_tokenizer
 from octavo.models.resolve import BaseSource
@@ -271,7 +271,7 @@ def test_without_a_control_each_run_reads_its_own_set(tiny: BaseSource, tmp_path
     ]
     corpus = write_corpus(tmp_path / "corpus.jsonl")
     study = load_study(tmp_path / "study.yaml", settings(tiny.folder, corpus, variants=variants))
-    assert control_of(study) is None
+    assert control_variant(study) is None
     results = pipeline.run(study, tmp_path / "out")
     cells = dict(zip(results["matrix"]["rows"], results["matrix"]["heldout_loss"], strict=True))
     assert [cell is not None for cell in cells["spore-s0"]] == [True, False]

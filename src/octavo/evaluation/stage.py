@@ -14,6 +14,7 @@ import torch
 from octavo import __version__
 from octavo.artifacts import Folder, json_safe, write_json_atomic, write_text_atomic
 from octavo.corpus.example import Example, load_examples
+from octavo.declared import control_variant
 from octavo.errors import InputError
 from octavo.evaluation import generations, heldout
 from octavo.evaluation.contestants import Contestants
@@ -33,14 +34,6 @@ from octavo.training.stage import ENDED
 
 # below this many scores an evaluation is over before anybody wonders
 _MANY = 500
-
-
-def control_of(study: Study) -> str | None:
-    """The variant that others are set against: the one whose recipe is `control`, else None."""
-    for variant in study.variants:
-        if variant.recipe == ["control"]:
-            return variant.name
-    return None
 
 
 def evaluate(
@@ -128,7 +121,7 @@ def _evaluate_base(
     assert budget is not None  # every plan has it
     prompts: list[Example] = []
     if study.evaluate.generations:
-        control = control_of(study) or runs[0].variant
+        control = control_variant(study) or runs[0].variant
         examples = load_examples(folder.data(control) / "heldout.jsonl")
         prompts = generations.pick_prompts(examples, study.evaluate.generations)
     pairs = _assign(study, runs, done, folder, encoder, f"base:{base.name}")
@@ -183,7 +176,7 @@ def _assign(
     study: Study, runs: Sequence[Run], done: Sequence[Run], folder: Folder, encoder: Any, base_key: str
 ) -> list[tuple[str, heldout.HeldoutItem]]:
     """Who reads what: each run its own set and the control's, the base all sets; pairs of an item together."""
-    control = control_of(study)
+    control = control_variant(study)
     readers: dict[tuple[str, int], list[str]] = {(run.variant, run.train.max_length): [] for run in runs}
     for run in done:
         length = run.train.max_length

@@ -85,9 +85,9 @@ def test_runs_that_do_not_vary() -> None:
 
 
 def test_the_level_that_permutations_can_have() -> None:
-    assert attainable(0.05, 3, 3) == 0
-    assert attainable(0.1, 3, 3) == pytest.approx(0.1)
-    assert attainable(0.05 / 7, 6, 6) == pytest.approx(6 / 924)
+    assert attainable(0.05, smallest_p(3, 3)) == 0
+    assert attainable(0.1, smallest_p(3, 3)) == pytest.approx(0.1)
+    assert attainable(0.05 / 7, smallest_p(6, 6)) == pytest.approx(6 / 924)
 
 
 def test_tost_is_statsmodels() -> None:

@@ -61,3 +61,12 @@ def cluster_parts(arms: Sequence[Arm]) -> Array:
     """(..., C) what each cluster adds to the estimate; their sum is the estimate."""
     parts = (arm.coefficient * arm.cluster_sums / arm.weights.sum(-1)[..., None] for arm in arms)
     return sum(parts, start=ZERO)
+
+
+def influence(arms: Sequence[Arm]) -> Array:
+    """(..., C) first-order effect of each cluster on the estimate, which is a quotient of sums."""
+    parts = cluster_parts(arms)
+    for arm in arms:
+        mean = arm.run_means.mean(-1)[..., None]
+        parts = parts - arm.coefficient * mean * arm.weights / arm.weights.sum(-1)[..., None]
+    return parts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from octavo.evaluation.statistics.detectable import minimum_detectable, t_power
-from octavo.evaluation.statistics.run_permutation import attainable
+from octavo.evaluation.statistics.run_permutation import attainable, smallest_p
 
 MOST_SEEDS, MOST_ITEMS = 1000, 10_000_000
 
@@ -37,7 +37,7 @@ class Design:
     @property
     def recipe_alpha(self) -> float:
         """The level that the run-label permutation can have with so few runs, 0 where it never rejects."""
-        return attainable(self.alpha, self.seeds, self.seeds)
+        return attainable(self.alpha, smallest_p(self.seeds, self.seeds))
 
     def recipe_power(self, effect: float) -> float:
         """Probability that "this recipe differs" is found; 0 with one seed, and where permutations are too few."""

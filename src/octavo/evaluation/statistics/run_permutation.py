@@ -43,9 +43,8 @@ def smallest_p(first: int, second: int) -> float:
     return (2 if first == second else 1) / comb(first + second, first)
 
 
-def attainable(alpha: float, first: int, second: int) -> float:
-    """The largest level not above `alpha` that the exact test can have; 0 where it can never reject."""
-    step = smallest_p(first, second)
+def attainable(alpha: float, step: float) -> float:
+    """The largest level up to `alpha` of an exact test whose p are multiples of `step`; 0 where it never rejects."""
     return float(np.floor(alpha / step * (1 + 1e-12)) * step)
 
 

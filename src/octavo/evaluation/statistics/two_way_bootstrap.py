@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from octavo.evaluation.statistics.arms import ZERO, Arm, Array, Interval, cluster_parts, estimate
+from octavo.evaluation.statistics.arms import ZERO, Arm, Array, Interval, estimate, influence
 from octavo.evaluation.statistics.paired_bootstrap import cluster_variance
 
 
@@ -45,7 +45,7 @@ def crossed_variance(arms: Sequence[Arm]) -> tuple[Array, Array]:
     by_arm = [arm.coefficient**2 * arm.run_means.var(-1, ddof=1) / arm.sums.shape[-2] for arm in arms]
     runs = np.asarray(sum(by_arm, start=ZERO))
     inner = sum((_cell_variance(arm) for arm in arms), start=ZERO)
-    clusters = np.maximum(cluster_variance(_influence(arms)) - inner, 0)
+    clusters = np.maximum(cluster_variance(influence(arms)) - inner, 0)
     inverse = sum((v**2 / (arm.sums.shape[-2] - 1) for v, arm in zip(by_arm, arms, strict=True)), start=ZERO)
     inverse = inverse + clusters**2 / (arms[0].weights.shape[-1] - 1)
     variance = runs + clusters
@@ -64,15 +64,6 @@ def _draws(arms: Sequence[Arm], rng: np.random.Generator, draws: int) -> Array:
         scores = (arm.sums @ items.T * runs.T).sum(-2)
         values = values + arm.coefficient * scores / (arm.weights @ items.T)
     return values
-
-
-def _influence(arms: Sequence[Arm]) -> Array:
-    """(..., C) first-order effect of each cluster on the estimate, which is a quotient of sums."""
-    parts = cluster_parts(arms)
-    for arm in arms:
-        mean = arm.run_means.mean(-1)[..., None]
-        parts = parts - arm.coefficient * mean * arm.weights / arm.weights.sum(-1)[..., None]
-    return parts
 
 
 def _cell_variance(arm: Arm) -> Array:
