@@ -15,10 +15,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from octavo.errors import InputError
 from octavo.lanes.adapters import AdapterBank, AdapterSpec
 from octavo.lanes.base import BaseModel
+from octavo.lanes.difference import same_bits
 from octavo.lanes.pack import Sample, build_pack
 from octavo.lanes.peft_io import adapter_files, load_adapter, unmoved_layers
 from octavo.lanes.targets import resolve_targets
-from tests.lanes.tiny import VOCABULARY, same_bits, tiny_llama
+from tests.lanes.tiny import VOCABULARY, tiny_llama
 
 IDS = [5, 3, 8, 60, 7, 1]
 

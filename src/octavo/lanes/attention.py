@@ -60,7 +60,10 @@ def pack_attention(
             k, v = pack.cache.extend(module, number, k, v)
         if observer is not None:
             observer(module, number, q, k, scaling, sliding_window)
-        out = attend(q, k, v, scaling, sliding_window, softcap, s_aux)
+        if pack.pattern.causal:
+            out = attend(q, k, v, scaling, sliding_window, softcap, s_aux)
+        else:
+            out = attend_masked(q, k, v, pack.visible(number), scaling, softcap, s_aux)
         outputs.append(out.transpose(1, 2))
     return torch.cat(outputs, dim=1).to(dtype), None
 
@@ -77,7 +80,7 @@ def attend(
     """Causal attention of one sequence: q [1, H, L, D] over k, v [1, H_kv, M, D], M >= L, the last L its own."""
     new, seen = q.shape[2], k.shape[2]
     if softcap is not None or sinks_H is not None:
-        return _attend_by_hand(q, k, v, scaling, window, softcap, sinks_H)
+        return _by_hand(q, k, v, scaling, visible(new, seen, window, q.device), softcap, sinks_H)
     banded = window is not None and seen > window
     if new == 1 and not banded:
         return F.scaled_dot_product_attention(q, k, v, scale=scaling, enable_gqa=True)
@@ -85,6 +88,23 @@ def attend(
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scaling, enable_gqa=True)
     mask = visible(new, seen, window, q.device)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling, enable_gqa=True)
+
+
+def attend_masked(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    visible_LL: Tensor | None,
+    scaling: float | None,
+    softcap: float | None = None,
+    sinks_H: Tensor | None = None,
+) -> Tensor:
+    """Attention of one sequence, [1, H, L, D], whose rows see what the mask says (None: everything)."""
+    if softcap is not None or sinks_H is not None:
+        rows = q.shape[2]
+        seen = torch.ones(rows, rows, dtype=torch.bool, device=q.device) if visible_LL is None else visible_LL
+        return _by_hand(q, k, v, scaling, seen, softcap, sinks_H)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible_LL, scale=scaling, enable_gqa=True)
 
 
 def visible(new: int, seen: int, window: int | None, device: torch.device) -> Tensor:
@@ -95,12 +115,12 @@ def visible(new: int, seen: int, window: int | None, device: torch.device) -> Te
     return mask if window is None else mask & (key > query - window)
 
 
-def _attend_by_hand(
+def _by_hand(
     q: Tensor,
     k: Tensor,
     v: Tensor,
     scaling: float | None,
-    window: int | None,
+    visible_LM: Tensor,
     softcap: float | None,
     sinks_H: Tensor | None,
 ) -> Tensor:
@@ -110,7 +130,7 @@ def _attend_by_hand(
     scores = q @ k.transpose(2, 3) * (q.shape[-1] ** -0.5 if scaling is None else scaling)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
-    scores = scores.masked_fill(~visible(q.shape[2], k.shape[2], window, q.device), float("-inf"))
+    scores = scores.masked_fill(~visible_LM, float("-inf"))
     if sinks_H is None:
         return torch.softmax(scores, dim=-1, dtype=torch.float32).to(v.dtype) @ v
     sink = sinks_H.reshape(1, -1, 1, 1).expand(1, -1, q.shape[2], 1).to(scores.dtype)

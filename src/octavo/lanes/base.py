@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from octavo.lanes.loss import head_loss
 from octavo.lanes.native import NativeDecoder, native_decoder
 from octavo.lanes.observe import attention_observer
 from octavo.lanes.pack import Pack, Sample, build_pack, pack_of_one, use_pack
+from octavo.lanes.pattern import additive, pattern_of
 
 # largest gap, in units of the largest logit, that the check at load takes for rounding (measured on the families of
 # the tests: at most 2e-6 in float32; bfloat16 has eight bits)
@@ -36,12 +38,14 @@ class BaseModel:
         check: compare packed with plain logits and choose the path by that; without it packs are trusted.
 
     Attributes:
+        pattern: who attends to whom, from the config's `attention_mode` and `block_size`; causal without them.
         packed: whether packs are read at once. notes: why not, for people.
         native: the native decoder, None where the model's own forward pass reads the packs.
         kernels: for the elementwise work beside the decoder.
 
     Raises:
-        InputError: the model has no output head, or its head cannot be called apart from it.
+        InputError: the model has no output head, its head cannot be called apart from it, or its attention cannot
+            be made to look ahead where the config asks for that.
     """
 
     def __init__(self, model: Any, check: bool = True) -> None:
@@ -55,6 +59,7 @@ class BaseModel:
         weight = next(self.model.parameters())
         self.device, self.dtype = weight.device, weight.dtype
         self.notes: list[str] = []
+        self.pattern = pattern_of(self.config)
         self.packed = True
         self.kernels = kernels_for(int(self.config.get_text_config().hidden_size))
         self.native: NativeDecoder | None = None
@@ -63,6 +68,11 @@ class BaseModel:
         expected = self._plain_logits() if check else None
         reason = self._take_over(expected)
         if reason is not None:
+            if not self.pattern.causal:
+                raise InputError(
+                    f"{type(model).__name__}: {reason}, so attention: {self.pattern.kind} cannot be had of it. "
+                    "Choose another base, or attention: causal."
+                )
             self.packed = False
             self.model.set_attn_implementation(self._own_attention)
             self.notes.append(f"{type(model).__name__}: {reason}; its sequences are read one at a time")
@@ -102,6 +112,7 @@ class BaseModel:
 
     def hidden(self, pack: Pack) -> Tensor:
         """Last hidden states of a pack, [T, width]; gradients flow to the installed adapters."""
+        pack.pattern = self.pattern
         if self.packed:
             return self._read(pack)
         return torch.cat([self._read(pack_of_one(pack, number)) for number in range(len(pack.lengths))])
@@ -140,11 +151,16 @@ class BaseModel:
 
     @torch.no_grad()
     def score(self, samples: Sequence[Sample]) -> tuple[list[float], list[int]]:
-        """Summed negative log-likelihood (nats) and number of targets of each sample, in the caller's order."""
-        pack = build_pack(samples, self.device)
+        """Summed negative log-likelihood (nats) and number of targets of each sample, in the caller's order.
+
+        Where targets have weights, the sum is of their products; a sample's own weight does not count.
+        """
+        pack = build_pack([replace(s, weight=1.0) for s in samples], self.device)
         hidden_NH = self.hidden(pack)[pack.label_index_N]
         losses_N, _ = head_loss(self.head, hidden_NH, pack.target_N, None, kernels=self.kernels)
         sums = torch.zeros(len(samples), dtype=torch.float64, device=self.device)
+        if any(s.given is not None and s.given.weights is not None for s in samples):
+            losses_N = losses_N * pack.weight_N
         sums.index_add_(0, pack.label_sequence_N, losses_N.double())
         found = sums.tolist()
         totals = [0.0] * len(samples)
@@ -157,7 +173,20 @@ class BaseModel:
     @torch.no_grad()
     def _plain_logits(self) -> list[Tensor]:
         """Logits of two short sequences, each alone, by the model's own attention."""
-        return [self.model(input_ids=ids[None]).logits[0].float() for ids in self._probe_ids()]
+        return [
+            self.model(input_ids=ids[None], **self._own_mask(len(ids))).logits[0].float()
+            for ids in self._probe_ids()
+        ]
+
+    def _own_mask(self, length: int) -> dict[str, Tensor]:
+        """The argument that makes the model's own attention follow the pattern; models whose config knows of
+        patterns, and causal ones, need none."""
+        if self.pattern.causal or hasattr(type(self.config), "attention_mode"):
+            return {}
+        seen = self.pattern.visible(torch.arange(length, device=self.device))
+        if seen is None:
+            seen = torch.ones(length, length, dtype=torch.bool, device=self.device)
+        return {"attention_mask": additive(seen, self.dtype)[None, None]}
 
     def _probe_ids(self) -> list[Tensor]:
         weight = next(self.model.parameters())
@@ -179,6 +208,11 @@ class BaseModel:
         gap = self._gap(expected)
         if not gap <= TOLERANCE.get(self.dtype, 1e-2):
             return f"packed sequences do not get the logits that each has alone (gap {gap:.2g} of the largest logit)"
+        return self._window_problem()
+
+    def _window_problem(self) -> str | None:
+        if self._windows and not self.pattern.causal:
+            return "it has layers with a sliding window"
         if self._wants_window() and not self._windows:
             return "it does not hand its sliding window to the attention function"
         return None

@@ -29,7 +29,12 @@ def generate(
 
     Returns:
         new ids of each prompt, in order; None where the logits stopped being finite.
+
+    Raises:
+        ValueError: the base's attention looks ahead.
     """
+    if not base.pattern.causal:
+        raise ValueError(f"a base with attention: {base.pattern.kind} does not write a token after the other")
     answers: list[list[int] | None] = [[] for _ in prompts]
     cache = PackCache()
     seen = [len(ids) for _, ids in prompts]

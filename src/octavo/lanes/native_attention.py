@@ -15,6 +15,7 @@ from torch import Tensor
 from octavo.lanes import varlen
 from octavo.lanes.kernels import Kernels
 from octavo.lanes.pack import Pack
+from octavo.lanes.pattern import additive
 
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
@@ -32,7 +33,7 @@ def attend_packed(
     window: int | None,
     kernels: Kernels,
 ) -> Tensor:
-    """Causal attention of every sequence of a pack to itself.
+    """Attention of every sequence of a pack to itself, by the pack's pattern.
 
     Arguments:
         q_TE: [T, H * D] before RoPE; k_TG, v_TG: [T, H_kv * D].
@@ -44,10 +45,17 @@ def attend_packed(
     """
     q_TND, k_TND, v_TND = (t.view(len(t), -1, head_width) for t in (q_TE, k_TG, v_TG))
     if q_TE.device.type == "cpu" and (window is None or window >= max(pack.lengths)):
-        return CpuAttention.apply(q_TND, k_TND, v_TND, cos_TD, sin_TD, pack.lengths, scaling, kernels)
+        return CpuAttention.apply(q_TND, k_TND, v_TND, cos_TD, sin_TD, pack, scaling, kernels)
     q, k = (Rotate.apply(t, cos_TD, sin_TD, kernels)[None] for t in (q_TND, k_TND))
     v = v_TND.transpose(0, 1)[None]
+    if not pack.pattern.causal:
+        masks = None if pack.pattern.kind == "full" and pack.plain else _masks(pack)
+        return varlen.attend_pack_masked(q, k, v, pack.segments, masks, scaling).reshape(len(q_TE), -1)
     return varlen.attend_pack(q, k, v, pack.segments, scaling, window).reshape(len(q_TE), -1)
+
+
+def _masks(pack: Pack) -> list[Tensor | None]:
+    return [pack.visible(number) for number in range(len(pack.lengths))]
 
 
 class Rotate(torch.autograd.Function):
@@ -77,26 +85,31 @@ class CpuAttention(torch.autograd.Function):
         v: Tensor,
         cos: Tensor,
         sin: Tensor,
-        lengths: list[int],
+        pack: Pack,
         scaling: float,
         kernels: Kernels,
     ) -> Tensor:
         """[T, H * D]."""
+        causal = pack.pattern.causal
         q_NTD, k_NTD = kernels.rotate(q, cos, sin), kernels.rotate(k, cos, sin)
         v_NTD = v.transpose(0, 1)
         out = torch.empty_like(q)
         normalisers = []
         start = 0
-        for length in lengths:
+        for number, length in enumerate(pack.lengths):
             rows = slice(start, start + length)
             one, normaliser = _flash(
-                q_NTD[None, :, rows], k_NTD[None, :, rows], v_NTD[None, :, rows], 0.0, True, scale=scaling
+                *(t[None, :, rows] for t in (q_NTD, k_NTD, v_NTD)),
+                0.0,
+                causal,
+                attn_mask=_added(pack, number, q_NTD.dtype),
+                scale=scaling,
             )
             out[rows].copy_(one[0].transpose(0, 1))
             normalisers.append(normaliser)
             start += length
         ctx.save_for_backward(q_NTD, k_NTD, v, out, cos, sin, *normalisers)
-        ctx.lengths, ctx.scaling, ctx.kernels = lengths, scaling, kernels
+        ctx.pack, ctx.scaling, ctx.kernels = pack, scaling, kernels
         return out.view(len(out), -1)
 
     @staticmethod
@@ -106,7 +119,7 @@ class CpuAttention(torch.autograd.Function):
         dout = grads[0].view(out.shape)
         dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
         start = 0
-        for length, normaliser in zip(ctx.lengths, normalisers, strict=True):
+        for number, (length, normaliser) in enumerate(zip(ctx.pack.lengths, normalisers, strict=True)):
             rows = slice(start, start + length)
             gradients = _flash_backward(
                 _head_first(dout[rows]),
@@ -116,7 +129,8 @@ class CpuAttention(torch.autograd.Function):
                 _head_first(out[rows]),
                 normaliser,
                 0.0,
-                True,
+                ctx.pack.pattern.causal,
+                attn_mask=_added(ctx.pack, number, torch.float32),
                 scale=ctx.scaling,
             )
             dq[:, rows].copy_(gradients[0][0])
@@ -125,6 +139,12 @@ class CpuAttention(torch.autograd.Function):
             start += length
         back = ctx.kernels.rotate_backward
         return back(dq, cos, sin), back(dk, cos, sin), dv, None, None, None, None, None
+
+
+def _added(pack: Pack, number: int, dtype: torch.dtype) -> Tensor | None:
+    """The mask of a sequence as the kernel takes it; None where it is causal or there is none."""
+    visible_LL = None if pack.pattern.causal else pack.visible(number)
+    return None if visible_LL is None else additive(visible_LL, dtype)
 
 
 def _head_first(rows_LND: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from octavo.lanes.dropout import row_keys
+from octavo.lanes.pattern import CAUSAL, Pattern
 from octavo.lanes.transfer import send
 
 if TYPE_CHECKING:
@@ -22,16 +23,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """What a sequence is to predict.
+
+    Attributes:
+        rows: whose hidden state predicts. ids: what. weights: factor of each loss beside the sample's own; None: 1.
+    """
+
+    rows: Sequence[int]
+    ids: Sequence[int]
+    weights: Sequence[float] | None = None
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
 class Sample:
     """One sequence of one lane.
 
     Attributes:
         lane: the slot whose adapter reads this sequence.
-        ids: token ids.
-        labels: for each position, whether that token is a target; the first cannot be (nothing precedes it).
+        ids: token ids, as they are read.
+        labels: for each position, whether that token may be a target; the first cannot be (nothing precedes it).
         weight: factor of every target's loss (a training window: one over its label tokens).
         key: 64-bit key of the dropout stream of this sequence at this step.
         start: position of the first id (generation goes on where a cache ends).
+        given: the targets, where they are not the labelled tokens, each predicted by the row before it.
+        places: position of each id in its text, where they do not count up from `start`.
+        noisy: how many ids are the noisy part of a sequence in two parts (see `Pattern`); 0: one part.
     """
 
     lane: int
@@ -40,11 +61,22 @@ class Sample:
     weight: float = 1.0
     key: int = 0
     start: int = 0
+    given: Targets | None = None
+    places: Sequence[int] | None = None
+    noisy: int = 0
 
     @property
-    def targets(self) -> list[int]:
-        """Positions that are targets and can be predicted."""
-        return [i for i, is_label in enumerate(self.labels) if is_label and i > 0]
+    def targets(self) -> Targets:
+        """What is predicted, and where."""
+        if self.given is not None:
+            return self.given
+        found = [i for i, is_label in enumerate(self.labels) if is_label and i > 0]
+        return Targets([i - 1 for i in found], [self.ids[i] for i in found])
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """Of each id in its text."""
+        return range(self.start, self.start + len(self.ids)) if self.places is None else self.places
 
 
 @dataclass(frozen=True)
@@ -70,6 +102,8 @@ class Pack:
         row_key_T: dropout keys of the rows (int64), None where no lane has dropout.
         cache: keys and values of earlier tokens while generating, else None.
         windows: sliding windows that attention layers asked for while reading this pack.
+        pattern: who attends to whom within a sequence; set by the base that reads the pack.
+        noisy: rows of each sequence's noisy part, 0 where it has one part.
     """
 
     ids_T: Tensor
@@ -85,6 +119,9 @@ class Pack:
     cache: PackCache | None = None
     lanes: list[int] = field(default_factory=list)
     windows: set[int] = field(default_factory=set)
+    pattern: Pattern = CAUSAL
+    noisy: list[int] = field(default_factory=list)
+    _visible: dict[int, Tensor | None] = field(default_factory=dict, init=False, repr=False)
     _spread: dict[tuple[Any, ...], Tensor] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -105,6 +142,19 @@ class Pack:
         from octavo.lanes.grouped import groups_of
 
         return groups_of([block.stop - block.start for block in self.blocks], self.ids_T.device)
+
+    def visible(self, number: int) -> Tensor | None:
+        """Who sees whom in sequence `number`, as `Pattern.visible` says it; made once a pack."""
+        if number not in self._visible:
+            start = sum(self.lengths[:number])
+            rows_L = self.positions_T[start : start + self.lengths[number]]
+            self._visible[number] = self.pattern.visible(rows_L, self.noisy[number])
+        return self._visible[number]
+
+    @property
+    def plain(self) -> bool:
+        """Are all sequences in one part?"""
+        return not any(self.noisy)
 
     def spread(self, values: tuple[float, ...], dtype: torch.dtype) -> Tensor:
         """One number a block to all its rows, [T] on the device; made once for the same numbers."""
@@ -128,6 +178,7 @@ def pack_of_one(pack: Pack, number: int) -> Pack:
         blocks=[Block(pack.lanes[number], 0, pack.lengths[number])],
         row_key_T=None if pack.row_key_T is None else pack.row_key_T[rows],
         lanes=[pack.lanes[number]],
+        noisy=[pack.noisy[number]],
     )
 
 
@@ -162,13 +213,13 @@ def build_pack(samples: Sequence[Sample], device: torch.device | str, with_dropo
     owners: list[int] = []
     start = 0
     for number, sample in enumerate(chosen):
-        places = sample.targets
-        rows += [start + p - 1 for p in places]
-        targets += [sample.ids[p] for p in places]
-        weights += [sample.weight] * len(places)
-        owners += [number] * len(places)
+        found = sample.targets
+        rows += [start + row for row in found.rows]
+        targets += found.ids
+        weights += _weights(sample, found)
+        owners += [number] * len(found)
         start += lengths[number]
-    positions_T = torch.cat([torch.arange(s.start, s.start + len(s.ids)) for s in chosen])
+    positions_T = torch.tensor([place for s in chosen for place in s.positions])
     keys = row_keys([s.key for s in chosen], lengths) if with_dropout else None
     return Pack(
         ids_T=send(torch.tensor([i for s in chosen for i in s.ids]), device),
@@ -182,7 +233,14 @@ def build_pack(samples: Sequence[Sample], device: torch.device | str, with_dropo
         label_sequence_N=send(torch.tensor(owners, dtype=torch.int64), device),
         row_key_T=None if keys is None else send(keys, device),
         lanes=[s.lane for s in chosen],
+        noisy=[s.noisy for s in chosen],
     )
+
+
+def _weights(sample: Sample, targets: Targets) -> list[float]:
+    if targets.weights is None:
+        return [sample.weight] * len(targets)
+    return [sample.weight * weight for weight in targets.weights]
 
 
 _current: ContextVar[Pack | None] = ContextVar("octavo_pack", default=None)

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from octavo.lanes.attention import attend
+from octavo.lanes.attention import attend, attend_masked
 from octavo.lanes.transfer import send
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -113,8 +113,41 @@ def attend_pack(
     return torch.cat(rows, dim=1)
 
 
+def attend_pack_masked(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    segments: Segments,
+    masks: Sequence[Tensor | None] | None,
+    scaling: float | None = None,
+) -> Tensor:
+    """Attention of every sequence to all of itself, or to what its mask shows.
+
+    Arguments:
+        query, key, value: as `attend_pack` takes them.
+        masks: bool [L, L] of each sequence, None where all is visible; None: all is visible in all of them.
+
+    Returns:
+        [1, T, H, D] in the query's dtype.
+    """
+    if masks is None and usable(query):
+        return _in_one_call(query, key, value, segments, scaling, None, causal=False)
+    parts = (t.split(list(segments.lengths), dim=2) for t in (query, key, value))
+    seen = masks or [None] * len(segments.lengths)
+    rows = [
+        attend_masked(q, k, v, m, scaling).transpose(1, 2) for q, k, v, m in zip(*parts, seen, strict=True)
+    ]
+    return torch.cat(rows, dim=1)
+
+
 def _in_one_call(
-    query: Tensor, key: Tensor, value: Tensor, segments: Segments, scaling: float | None, window: int | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    segments: Segments,
+    scaling: float | None,
+    window: int | None,
+    causal: bool = True,
 ) -> Tensor:
     kernel = _kernel()
     assert kernel is not None
@@ -134,8 +167,8 @@ def _in_one_call(
             q_THD = q_THD * (scaling * q_THD.shape[2] ** 0.5)
     if "window_size" in parameters:
         # the kernel counts the keys left of the query, the config of a model the query as well
-        options["window_size"] = (-1 if window is None else window - 1, 0)
+        options["window_size"] = (-1 if window is None else window - 1, 0 if causal else -1)
     else:
-        options["is_causal"] = True
+        options["is_causal"] = causal
     bounds, longest = segments.bounds_N, segments.longest
     return function(q_THD, k_THD, v_THD, bounds, bounds, longest, longest, **options)[None]
