@@ -93,7 +93,9 @@ def test_a_nan_is_kept_out_of_the_step():
 def test_a_lane_without_a_target_does_not_step():
     engine = make_engine(3)
     before = engine.bank.flat_KP.clone()
-    masked = Sample(1, [1, 2, 3], [True, False, False], math.nan)  # nothing precedes the first: it is no target
+    masked = Sample(
+        1, [1, 2, 3], [True, False, False], math.nan
+    )  # nothing precedes the first: it is no target
     some = [Sample(2, [4, 5], [False] * 2, 0.5), Sample(2, [6, 7], [True] * 2, 0.5)]
     result = engine.run([[Sample(0, [1, 2, 3], [True] * 3, 0.5), masked], some], [1e-2] * 3, [True] * 3)
     assert result.stepped == [True, False, True]

@@ -101,9 +101,13 @@ def test_the_line_leaves_the_logits_aside_and_one_step_takes_the_formula_slope()
     def head(rows: int) -> int:
         return 7 * min(rows, 10)
 
-    steps = [Step(100, 5, 1000 + 35 + 200, 1.0), Step(200, 50, 1000 + 70 + 400, 2.0)]
-    assert line_through(steps, head, 99.0) == Line(1000.0, 2.0)
-    assert line_through(steps[:1], head, 3.0) == Line(900.0, 3.0)
+    # the process has come to hold 100 more for good between the two; 30 more are taken by a step of any size
+    steps = [
+        Step(100, 5, 1000, 1000 + 35 + 30 + 200, 1.0),
+        Step(200, 50, 1100, 1100 + 70 + 30 + 400, 2.0),
+    ]
+    assert line_through(steps, head, 99.0) == Line(1130.0, 2.0)
+    assert line_through(steps[:1], head, 3.0) == Line(930.0, 3.0)
 
 
 def test_probe_steps_hold_the_longest_example_that_leaves_room():

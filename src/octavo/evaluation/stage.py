@@ -44,7 +44,7 @@ def evaluate(
     Raises:
         InputError: a run has not been trained to its end.
     """
-    settle_allocator()
+    settle_allocator(len(study.expand()))
     with Ledger(folder.ledger) as ledger:
         ledger.ensure(study.expand())
         states = {row["run"]: row["state"] for row in ledger.rows()}

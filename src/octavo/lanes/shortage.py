@@ -51,5 +51,10 @@ def give_back(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.empty_cache()
         return
+    trim()
+
+
+def trim() -> None:
+    """Return the heap's free pages to the system, where the C library can."""
     with contextlib.suppress(OSError, AttributeError, TypeError):  # only glibc has this call
         ctypes.CDLL(None).malloc_trim(0)

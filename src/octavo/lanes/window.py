@@ -17,7 +17,7 @@ from octavo.lanes.base import BaseModel
 from octavo.lanes.loss import head_loss
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample, build_pack
-from octavo.lanes.shortage import SampleTooLarge, give_back, held, is_out_of_memory
+from octavo.lanes.shortage import SampleTooLarge, give_back, held, is_out_of_memory, trim
 from octavo.lanes.transfer import send
 
 
@@ -162,7 +162,7 @@ class LaneEngine:
         for samples in micro_steps:
             self._under_way = samples
             if self.most_held is not None and held(self.base.device) > self.most_held:
-                give_back(self.base.device)
+                trim()
             losses_K += self.accumulate(samples)
         # the one moment in a window at which the host waits for the device
         losses, norms = torch.stack([losses_K, self.optimizer.grad_norms().double()]).tolist()

@@ -16,6 +16,8 @@ from octavo.lanes.kernels import kernels_for
 from octavo.lanes.loss import CHUNK_ROWS
 
 _FLOAT = 4  # bytes of a float32
+# resident over counted bytes of a micro-step, by device: `bench/memory.py` on the embedded model; the probe replaces it
+_RESIDENT = {"cpu": 1.35}
 # float32 parameter, gradient and two moments (optimizer.py), and the last good parameters (loop.py)
 BYTES_PER_ADAPTER_PARAMETER = 5 * _FLOAT
 
@@ -168,6 +170,12 @@ def activation_bytes_per_token(
     kept = Kept(size, _FLOAT if device == "cpu" else size, kinds, dropout, rank)
     shape = Shape.of(config)
     return shape.layers * sum(SAVED[path](shape, kept).values())
+
+
+def resident(counted: int, device: str) -> int:
+    """What a process holds for so many bytes of tensors: more on a CPU, where glibc's heap is torn by sizes that
+    change from step to step and huge pages are had whole."""
+    return round(counted * _RESIDENT.get(device, 1.0))
 
 
 def backward_bytes_per_token(config: Any, dtype: torch.dtype) -> int:

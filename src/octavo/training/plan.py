@@ -22,6 +22,7 @@ from octavo.training.footprint import (
     bytes_of,
     generation_bytes,
     head_bytes,
+    resident,
     scoring_bytes,
 )
 
@@ -65,7 +66,7 @@ class Plan:
         path: which forward pass the activations were counted for.
         analytic_bytes: the parts as they were before the probe.
         analytic_error: of the analytic peak, relative to the probe's (before training) or the measured one (after).
-        probe: {tokens, peak_bytes, seconds: of each step; fixed_bytes, bytes_per_token: the line through them}.
+        probe: {tokens, before_bytes, peak_bytes, seconds: of each step; fixed_bytes, bytes_per_token: the line}.
         predicted_seconds: training time by the probe, None before it.
         memory: `lanes.memory` as the study asked for it.
         answers_at_once: generations that are made side by side, None: all.
@@ -139,7 +140,9 @@ def make_plan(
         DoesNotFit: an InputError that says how much is missing.
     """
     demand = demand or Demand()
-    per_token = activation_bytes_per_token(config, dtype, targets, path, device, dropout, rank)
+    per_token = resident(
+        activation_bytes_per_token(config, dtype, targets, path, device, dropout, rank), device
+    )
     backward = backward_bytes_per_token(config, dtype)
     base = base_parameters * bytes_of(dtype)
     adapters = lanes * adapter_bytes(adapter_parameters, dtype)

@@ -18,6 +18,7 @@ from octavo.training.footprint import (
     activation_bytes_per_token,
     backward_bytes_per_token,
     head_bytes,
+    resident,
 )
 from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter
@@ -36,10 +37,11 @@ from octavo.training.windows import largest_heldout, largest_micro_step
 
 # tokens of a micro-step for each token of the larger probe step: a line is not trusted further out
 _MOST_STRETCH = 4
-# activations really held over those counted: holes between tensors of ever-changing sizes that glibc keeps, and
-# the share of what is predicted without them that may be held when a micro-step begins (both measured)
+# a token of training over a token of the probe, whose heap is fresh: holes between tensors of ever-changing sizes
 HOLES = {"cpu": 1.1, "cuda": 1.0}
-_AIR = 0.9
+# share of a micro-step's memory that may be held when it begins, beside what is held for good: a heap that is kept
+# from step to step is torn by tensors of ever-changing sizes, one that is given back costs no time that could be seen
+_AIR = 0.25
 # a plan below this is not corrected: buffers and heaps of the libraries are as large as what would be measured
 _SMALL = 64 * 2**20
 
@@ -134,21 +136,21 @@ def probe_pack(
 
 
 def keep_within(plan: Plan, trainer: PackTrainer, start: int) -> None:
-    """Have freed memory returned where the process holds more than the plan has for it without holes.
+    """Have freed memory returned before a micro-step where the process holds more than is held for good.
 
     Arguments:
         start: bytes that the process held before.
     """
     if trainer.base.device.type == "cpu":
         parts = plan.predicted_bytes
-        without = parts["training"] - parts["activations"] * (1 - 1 / HOLES["cpu"])
-        trainer.engine.most_held = start + round(max(without * _AIR, _SMALL))
+        step = parts["activations"] + parts["head"]
+        trainer.engine.most_held = start + round(max(parts["training"] - step * (1 - _AIR), _SMALL))
 
 
 def _slope(plan: Plan, bank: AdapterBank, config: Any, dtype: torch.dtype, device: str) -> float:
     targets = sorted(bank.sites)
     per_token = activation_bytes_per_token(config, dtype, targets, plan.path, device)
-    return per_token + backward_bytes_per_token(config, dtype)
+    return resident(per_token, device) + backward_bytes_per_token(config, dtype)
 
 
 def _correct(

@@ -72,7 +72,7 @@ def preview(
     Raises:
         InputError: a study that does not fit, targets that match nothing, data that cannot be made.
     """
-    settle_allocator()
+    settle_allocator(len(study.expand()))
     if folder is not None and all((folder.data(v.name) / "train.jsonl").exists() for v in study.variants):
         return _of_bases(study, folder, sources, encoders, progress, probe)
     from octavo.corpus.stage import build_datasets

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from octavo.lanes.pack import Sample
-from octavo.lanes.shortage import SampleTooLarge, give_back, is_out_of_memory
+from octavo.lanes.shortage import SampleTooLarge, give_back, held, is_out_of_memory
 from octavo.lanes.window import LaneEngine
 from octavo.training.memory import PeakMeter
 
@@ -21,17 +21,24 @@ if TYPE_CHECKING:
     from octavo.training.tasks import Task
 
 # shares of the planned micro-step
-_SHARES = (0.25, 0.5)
+_SHARES = (0.4, 0.8)
 # windows whose examples a probe step may be filled from
 _WINDOWS = 8
 
 
 @dataclass(frozen=True)
 class Step:
-    """One probe step: its tokens, those that are labelled, its peak over the meter's start, its duration."""
+    """One probe step.
+
+    Attributes:
+        tokens, labels: its size, and how many of these are labelled.
+        before_bytes, peak_bytes: held when it began, and its peak; both over the meter's start.
+        seconds: its duration.
+    """
 
     tokens: int
     labels: int
+    before_bytes: int
     peak_bytes: int
     seconds: float
 
@@ -51,7 +58,7 @@ def probe(
     planned_tokens: int,
     told: Callable[[str], None] = lambda _: None,
 ) -> list[Step]:
-    """Measure a quarter and a half of the planned micro-step; out of memory, half of that.
+    """Measure two fifths and four fifths of the planned micro-step; out of memory, half of that.
 
     Arguments:
         engine: its lanes occupied.
@@ -103,6 +110,7 @@ def _measured(engine: LaneEngine, meter: PeakMeter, step: Sequence[Sample]) -> S
     """A step's figures, None where memory ran out."""
     give_back(meter.device)
     meter.restart()
+    before = held(meter.device) - meter.start
     began = time.perf_counter()
     try:
         engine.accumulate(step).tolist()
@@ -114,21 +122,25 @@ def _measured(engine: LaneEngine, meter: PeakMeter, step: Sequence[Sample]) -> S
         engine.optimizer.zero_grad()
     seconds = time.perf_counter() - began
     tokens, labels = sum(len(s.ids) for s in step), sum(len(s.targets) for s in step)
-    return Step(tokens, labels, meter.peak() or 0, seconds)
+    return Step(tokens, labels, before, meter.peak() or 0, seconds)
 
 
 def line_through(steps: Sequence[Step], head: Callable[[int], int], per_token: float) -> Line:
-    """The line through the steps' peaks, from which the chunk of logits is taken.
+    """The line through what the steps took on top of what was held, from which the chunk of logits is taken.
+
+    What a process holds for good grows with its first steps (buffers of libraries and threads, code that is compiled
+    for a new size), so that a line through the peaks themselves would be too steep; the last step's start has all of
+    it.
 
     Arguments:
         head: bytes of the logits of so many labelled rows.
         per_token: the slope where there is one step only, or two that do not grow.
     """
-    points = [(step.tokens, step.peak_bytes - head(step.labels)) for step in steps]
+    points = [(step.tokens, step.peak_bytes - step.before_bytes - head(step.labels)) for step in steps]
     (x0, y0), (x1, y1) = points[0], points[-1]
     if x1 > x0 and y1 > y0:
         per_token = (y1 - y0) / (x1 - x0)
-    return Line(max(0.0, y1 - per_token * x1), per_token)
+    return Line(max(0.0, steps[-1].before_bytes + y1 - per_token * x1), per_token)
 
 
 def _nothing_fits(step: Sequence[Sample]) -> SampleTooLarge:
@@ -187,6 +199,7 @@ def to_json(steps: Sequence[Step], line: Line) -> dict[str, Any]:
     """As plan.json holds it."""
     return {
         "tokens": [step.tokens for step in steps],
+        "before_bytes": [step.before_bytes for step in steps],
         "peak_bytes": [step.peak_bytes for step in steps],
         "seconds": [round(step.seconds, 3) for step in steps],
         "fixed_bytes": round(line.fixed),

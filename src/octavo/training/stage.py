@@ -51,7 +51,7 @@ def train(
     Raises:
         InputError: data missing, targets that match nothing, a study that does not fit into memory.
     """
-    settle_allocator()
+    settle_allocator(len(study.expand()))
     runs = study.expand()
     with Ledger(folder.ledger) as ledger:
         ledger.ensure(runs)
