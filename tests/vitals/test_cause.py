@@ -135,5 +135,9 @@ def test_a_finite_run_is_explained_by_its_update_or_its_data() -> None:
     assert "9 of" not in cause_of_finite(taught, list("abcdefghij"), 1e-4).evidence
     still = Verdict("watch", 5, "step 5: half", ("precision",))
     assert cause_of_finite(still, [], 1e-4).kind == "half precision"
+    leaped = Verdict(DIVERGING, 30, "step 30: loss", ("grad_z", "loss_z"))
+    assert cause_of_finite(leaped, list("abc"), 1e-4).kind == "data"
+    twice = Verdict("watch", 30, "step 30: repeated", ("repeats",))
+    assert cause_of_finite(twice, ["a"] * 9 + ["b"], 1e-4).kind == "data"
     restless = Verdict(DIVERGING, 30, "step 30: gradient norm", ("grad_z",))
     assert cause_of_finite(restless, [], 1e-4).kind == "unknown"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from octavo.vitals.signals.grad_z import robust_z
 from octavo.vitals.thresholds import Thresholds
 from octavo.vitals.verdict import COLLAPSED, DEAD, DIVERGING, HEALTHY, WATCH, judge
 from tests.vitals.traces import BASE_NLL, LAYER, VOCABULARY, healthy, ripple, too_fast, trace, verdicts
@@ -150,3 +151,39 @@ def test_half_precision_is_watched_and_agrees_with_nothing() -> None:
     assert "100% of the adapter's numbers are in half precision" in found[-1].evidence
     rows = [{**row, "vitals": {**row["vitals"], "half_share": 0.01}} for row in healthy()]
     assert {v.health for v in verdicts(rows, judge, LIMITS)} == {HEALTHY}
+
+
+def test_a_batch_that_leaps_in_loss_and_gradient_trips_and_either_alone_does_not() -> None:
+    for loss, norm, trips in ((12.0, 40.0, True), (12.0, 1.0, False), (1.5, 40.0, False)):
+        rows = trace(
+            40,
+            loss=lambda s, loss=loss: (loss if s == 30 else 1.5) * math.exp(0.1 * ripple(s)),
+            rho=lambda s: 0.01,
+            norm=lambda s, norm=norm: (norm if s == 30 else 1.0) * math.exp(0.3 * ripple(s)),
+        )
+        for row in rows[1:]:
+            row["vitals"]["loss_z"] = robust_z([r["loss"] for r in rows[1 : row["step"] + 1]])
+        trip = first_trip(rows)
+        assert (trip is not None) == trips
+        if trip is not None:
+            assert (trip.health, trip.step, set(trip.signals)) == (
+                DIVERGING,
+                30,
+                {"grad_z", "loss_z", "train_loss"},
+            )
+            assert "training loss 1" in trip.evidence
+
+
+def test_repeated_data_are_watched_and_agree_with_nothing() -> None:
+    rows = trace(
+        40, loss=lambda s: 1.5, rho=lambda s: 0.01, norm=lambda s: 40.0 if s == 30 else 1 + 0.1 * ripple(s)
+    )
+    for row in rows[10::5]:
+        row["vitals"]["repeat_share"] = 0.51
+    found = verdicts(rows, judge, LIMITS)
+    assert {v.health for v in found[:9]} == {HEALTHY}
+    assert {v.health for v in found[9:]} == {WATCH}
+    assert "one example is 51% of what was read" in found[-1].evidence
+    for row in rows[10::5]:
+        row["vitals"]["repeat_share"] = 0.5
+    assert verdicts(rows[:30], judge, LIMITS)[-1].health == HEALTHY

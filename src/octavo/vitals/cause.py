@@ -103,6 +103,6 @@ def cause_of_finite(verdict: Verdict, contents: Sequence[object], rate: float) -
         if count > 1 and count / len(contents) > _REPEATED:
             said = f"one example is {count} of the last {len(contents)} read ({str(content)[:60]})"
             return Cause(DATA, f"{DATA}: {said}; {verdict.evidence}")
-    if "probe" in verdict.signals or "train_loss" in verdict.signals:
+    if {"probe", "train_loss", "loss_z"} & set(verdict.signals):
         return Cause(DATA, f"{DATA}: the update is in proportion, what is learned is not; {verdict.evidence}")
     return Cause(UNKNOWN, f"{UNKNOWN}: {verdict.evidence}")

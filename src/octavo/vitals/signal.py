@@ -7,7 +7,7 @@ value that was not measured is null; one that was measured and is not finite sta
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -35,15 +35,21 @@ class Cadence:
 
 @dataclass
 class History:
-    """Loss and gradient norm (before clipping) of each step of a run from its first on, finite or not."""
+    """Loss and gradient norm (before clipping) of each step of a run from its first on, finite or not.
+
+    Attributes:
+        contents: what each step read, a key an example; equal keys are equal examples. Empty where nobody tells.
+    """
 
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float] = field(default_factory=list)
+    contents: list[Sequence[Hashable]] = field(default_factory=list)
 
-    def add(self, loss: float, grad_norm: float) -> None:
+    def add(self, loss: float, grad_norm: float, contents: Sequence[Hashable] = ()) -> None:
         """Note a step."""
         self.losses.append(loss)
         self.grad_norms.append(grad_norm)
+        self.contents.append(contents)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ RHO_MARGIN = 5.0
 # what the healthy maximum of a signal that is compared by its height is multiplied with
 _MARGIN = 1.5
 _FEWEST_RUNS = 3
+_RAISED = ("grad_z", "loss_z", "loss_rise", "probe_rise")
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Thresholds:
     """A signal is raised above (share: below) its value.
 
     Attributes:
-        rho: largest relative update. grad_z: robust z of the log gradient norm.
+        rho: largest relative update. grad_z, loss_z: robust z of the log gradient norm and of the log loss.
         loss_rise: nats of the training loss's window over its start.
         probe_rise: nats of the probe over the base model's.
         probe_share: share of distinct words in the probe, as a part of the base model's.
@@ -41,6 +42,7 @@ class Thresholds:
 
     rho: float = 0.1
     grad_z: float = 6.0
+    loss_z: float = 6.0
     loss_rise: float = 1.0
     probe_rise: float = 1.0
     probe_share: float = 1 / 3
@@ -90,7 +92,7 @@ def calibrate(runs: Mapping[str, Sequence[Mapping[str, Any]]], start: Thresholds
         raise InputError(f"thresholds need at least {_FEWEST_RUNS} healthy runs, there are {len(runs)}")
     start = start or Thresholds()
     said = f"{len(runs)} healthy runs: {', '.join(runs)}"
-    largest = dict.fromkeys(("rho", "grad_z", "loss_rise", "probe_rise"), -math.inf)
+    largest = dict.fromkeys(("rho", *_RAISED), -math.inf)
     for name, rows in runs.items():
         for key, value in _heights(rows):
             if not math.isfinite(value):
@@ -99,7 +101,7 @@ def calibrate(runs: Mapping[str, Sequence[Mapping[str, Any]]], start: Thresholds
     values: dict[str, float] = {}
     if largest["rho"] > 0:
         values["rho"] = RHO_MARGIN * largest["rho"]
-    for key in ("grad_z", "loss_rise", "probe_rise"):
+    for key in _RAISED:
         if _MARGIN * largest[key] > getattr(start, key):
             values[key] = _MARGIN * largest[key]
     return replace(start, **values, origin={**start.origin, **dict.fromkeys(values, said)})
@@ -110,7 +112,7 @@ def _heights(rows: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, float]]:
     base = probe_base(rows)
     for row in rows:
         vitals = row.get("vitals") or {}
-        for key in ("rho", "grad_z"):
+        for key in ("rho", "grad_z", "loss_z"):
             if (value := number(vitals.get(key))) is not None:
                 yield key, value
         pairs = (

@@ -18,8 +18,9 @@ HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD = "healthy", "watch", "diverging", "c
 ORDER = (HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD)
 
 EARLY = 20  # steps in which the relative update trips alone
-PRECISION = "precision"
+PRECISION, REPEATS = "precision", "repeats"
 _HALF = 0.5  # of numbers: in float32 next to none are bfloat16's or float16's by chance
+_REPEATED = 0.5  # of the examples read: one of them in more than half is what the run learns
 _Z_HOLDS = 10  # steps for which a leap of the gradient norm still counts beside another signal
 
 
@@ -74,8 +75,12 @@ def judge(rows: Sequence[Mapping[str, Any]], thresholds: Thresholds) -> Verdict:
 
 def _health(raised: Sequence[Raised]) -> str:
     names = {one.signal for one in raised}
-    # half precision is no evidence of harm done: it agrees with nothing
-    if len(names - {PRECISION}) > 1:
+    # half precision and repeated data are no evidence of harm done: they agree with nothing
+    # and the loss, whether by its window or by one step, is one witness
+    witnesses = {
+        "loss" if name in ("train_loss", "loss_z") else name for name in names - {PRECISION, REPEATS}
+    }
+    if len(witnesses) > 1:
         return COLLAPSED if "probe" in names else DIVERGING
     if any(one.signal == "rho" and one.step <= EARLY for one in raised):
         return DIVERGING
@@ -114,7 +119,9 @@ def raised_signals(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> lis
         _grad_z(rows, limits),
         _train_loss(rows, limits),
         _probe(rows, limits),
+        _loss_leap(rows, limits),
         _precision(rows),
+        _repeats(rows),
     )
     raised = [one for one in found if one is not None]
     if len(raised) == 1 and raised[0].signal == "probe" and (heart := _memorised(rows, limits)) is not None:
@@ -187,6 +194,25 @@ def _precision(rows: Sequence[Mapping[str, Any]]) -> Raised | None:
         f"{read[1]:.0%} of the adapter's numbers are in half precision, where small steps are lost",
         read[0],
     )
+
+
+def _loss_leap(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | None:
+    """A loss far above the run's own in the latest step; a hard batch alone does that too."""
+    value = number((rows[-1].get("vitals") or {}).get("loss_z"))
+    if value is None or value <= limits.loss_z:
+        return None
+    loss, step = float(rows[-1]["loss"]), int(rows[-1]["step"])
+    return Raised(
+        "loss_z", f"training loss {loss:.2f}, {value:.1f} robust deviations above the run's own", step
+    )
+
+
+def _repeats(rows: Sequence[Mapping[str, Any]]) -> Raised | None:
+    """One example in most of what was read: a fact of the data, whatever it does to the run."""
+    read = _latest(rows, "repeat_share")
+    if read is None or read[1] <= _REPEATED:
+        return None
+    return Raised(REPEATS, f"one example is {read[1]:.0%} of what was read of late", read[0])
 
 
 def _memorised(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | None:
