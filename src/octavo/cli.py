@@ -283,6 +283,47 @@ def doctor(
 
 
 @app.command()
+def power(
+    out: Annotated[
+        Path | None, typer.Argument(metavar="OUT", help="An evaluated study folder, to measure spreads in.")
+    ] = None,
+    effect: Annotated[
+        float, typer.Option("--effect", help="The difference to be found, in the metric's units.")
+    ] = 0.0,
+    metric: Annotated[
+        str, typer.Option("--metric", help="As in evaluate.comparisons.")
+    ] = "heldout_loss_control",
+    run_sd: Annotated[
+        float | None, typer.Option("--run-sd", min=0, help="Spread of runs between seeds.")
+    ] = None,
+    item_sd: Annotated[float | None, typer.Option("--item-sd", min=0, help="Spread of one answer.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Seeds an arm.")] = 6,
+    items: Annotated[int | None, typer.Option("--items", min=2, help="Items that all answer.")] = None,
+    comparisons: Annotated[int, typer.Option("--comparisons", min=1, help="Claims declared together.")] = 1,
+    alpha: Annotated[float, typer.Option("--alpha", min=1e-6, max=0.5)] = 0.05,
+    wanted: Annotated[
+        float, typer.Option("--power", min=0.1, max=0.999, help="How often to be found.")
+    ] = 0.8,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Seeds and items that an effect needs, from a study's own spreads or from given ones."""
+    from octavo.evaluation.power_command import measured, plan_power, power_table, power_words, settle_spread
+
+    if not effect > 0:
+        raise InputError("power: --effect is the difference to be found; give it as a number above 0")
+    found = measured(out, metric) if out else None
+    spread = settle_spread(found, run_sd, item_sd, items)
+    plan = plan_power(spread, effect, alpha, comparisons, wanted, seeds)
+    if as_json:
+        typer.echo(json.dumps(plan))
+        return
+    from rich.console import Console
+
+    Console().print(power_table(plan))
+    typer.echo("\n".join(power_words(plan)))
+
+
+@app.command()
 def recipes() -> None:
     """List the recipes that a variant can name, each with an example."""
     from rich.console import Console

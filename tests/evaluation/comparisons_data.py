@@ -40,7 +40,7 @@ def heldout_lines(
     item_sd: float = 0.05,
     seed: int = 1,
 ) -> list[dict[str, Any]]:
-    """Every run on its own and the control's set: loss 2 + item + effect of `variant` or `variant@base` + run + rest."""
+    """Every run on its own and the control set: loss 2 + item + effect of `variant` or `variant@base` + run."""
     rng = np.random.default_rng(seed)
     difficulty, targets = rng.normal(0, 0.3, items), rng.integers(20, 60, items)
     lines = []
