@@ -1,6 +1,6 @@
 """Do the statistics err as often as they say? Simulated studies without an effect, planted effects, and real runs.
 
-Simulated: answers that are right or wrong, 200 items in 40 families, runs that vary by 3 points between seeds; 5,000
+Simulated: answers that are right or wrong, 200 items in 40 families, runs that vary by 3 points between seeds; 10,000
 studies (--studies) at 6 and at 10 seeds an arm. Every test that decides a claim or is shown beside one is called as a
 study calls it, thousands of studies at once. Planted effects of 5 and 20 points are held against what `octavo power`
 promises from the spreads that the studies without an effect show.
@@ -58,6 +58,7 @@ def by_cluster(scores: Array) -> Array:
 
 
 def arms_of(scores: Array, coefficients: list[float], chosen: list[int]) -> list[Arm]:
+    """The chosen arms (of axis G) with their factors in an estimate."""
     sums = by_cluster(scores)
     weights = np.full(CLUSTERS, ITEMS / CLUSTERS)
     return [Arm(sums[:, g], weights, c) for g, c in zip(chosen, coefficients, strict=True)]
@@ -109,6 +110,7 @@ def checkpoint_tests(rng: np.random.Generator, studies: int, found: Rates) -> No
 
 
 def chunks(total: int) -> Iterator[int]:
+    """Sizes of the pieces in which `total` studies are simulated, so that memory stays small."""
     yield from (min(CHUNK, total - start) for start in range(0, total, CHUNK))
 
 
@@ -198,6 +200,7 @@ def judged(rates: dict[str, float]) -> list[float]:
 
 
 def report(studies: int, runs: int, steps: int, items: int, out: Path) -> dict[str, Any]:
+    """Everything; prints as it goes and returns the last line."""
     rng = np.random.default_rng(8)
     null = null_rates(studies, rng)
     for name, rate in null.items():
@@ -205,7 +208,8 @@ def report(studies: int, runs: int, steps: int, items: int, out: Path) -> dict[s
     effects = planted(studies, rng)
     for row in effects:
         print(
-            f"{row['points']:.0f} points, {row['seeds']} seeds: found {row['found']:.3f}, promised {row['promised']:.3f}"
+            f"{row['points']:.0f} points, {row['seeds']} seeds: found {row['found']:.3f}, "
+            f"promised {row['promised']:.3f}"
         )
     totals, weights = real_runs(runs, steps, items, out)
     real = real_rates(totals, weights, 2000, rng)
@@ -226,18 +230,20 @@ def report(studies: int, runs: int, steps: int, items: int, out: Path) -> dict[s
 
 
 def main() -> None:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="fewer steps of the real runs")
-    parser.add_argument("--studies", type=int, default=5000)
+    parser.add_argument("--quick", action="store_true", help="half the studies, fewer steps of the real runs")
+    parser.add_argument("--studies", type=int, help="simulated studies; 10,000, or 5,000 with --quick")
     parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--out", type=Path, help="keep the real runs there; the same folder continues")
     given = parser.parse_args()
     steps, items = (4, 24) if given.quick else (16, 48)
+    studies = given.studies or (5000 if given.quick else 10_000)
     with tempfile.TemporaryDirectory() as temporary:
         out = given.out or Path(temporary) / "runs"
-        print(json.dumps(report(given.studies, given.runs, steps, items, out)))
+        print(json.dumps(report(studies, given.runs, steps, items, out)))
 
 
 if __name__ == "__main__":

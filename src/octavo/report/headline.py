@@ -9,6 +9,7 @@ from math import comb
 from typing import Any
 
 from octavo.report.cards import readable
+from octavo.report.comparisons import comparison_sentences
 from octavo.report.matrix import BASE_PREFIX, Losses
 from octavo.report.numbers import as_finite, as_float, fixed, listed
 from octavo.report.runs import Run
@@ -41,7 +42,9 @@ def headline(results: Mapping[str, Any], losses: Losses) -> tuple[str, list[str]
         *_losses(runs, losses),
         seed_limits(runs),
     ]
-    if not results.get("comparisons"):
+    if results.get("comparisons"):
+        texts += comparison_sentences(results["comparisons"])
+    else:
         texts.append(
             "No statistical comparison was computed: differences on this page are differences of checkpoints."
         )

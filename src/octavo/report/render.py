@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from octavo.errors import InputError
 from octavo.report import cards, memory
+from octavo.report.comparisons import comparison_tables
 from octavo.report.curves import charts, panels
 from octavo.report.headline import headline
 from octavo.report.matrix import BASE_PREFIX, Losses, heat_rows
@@ -79,6 +80,7 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "lead": lead,
         "sentences": sentences,
         "criteria": [_criterion(entry) for entry in results.get("criteria") or []],
+        "comparisons": comparison_tables(results.get("comparisons")),
         "runs": run_rows(runs, losses, styles),
         "control": losses.control,
         "legend": legend,
