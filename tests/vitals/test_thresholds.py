@@ -22,6 +22,9 @@ def test_calibration_goes_by_the_largest_of_the_healthy_runs() -> None:
     }
     found = calibrate(runs)
     assert found.rho == pytest.approx(RHO_MARGIN * 0.03)
+    assert found.rho_step == pytest.approx(
+        RHO_MARGIN * 0.03
+    )  # in the first step of b; later ones divide by more
     assert found.loss_rise == pytest.approx(1.5 * 2.0)
     assert found.probe_rise == pytest.approx(1.5 * 1.0)
     assert found.grad_z == Thresholds().grad_z  # no healthy run came near it
@@ -29,6 +32,13 @@ def test_calibration_goes_by_the_largest_of_the_healthy_runs() -> None:
     assert "grad_z" not in found.origin
     for rows in runs.values():
         assert not any(v.trips for v in verdicts(rows, judge, found))
+
+
+def test_the_growth_of_the_update_is_taken_from_the_early_steps_alone() -> None:
+    late = trace(60, loss=lambda s: 1.0, rho=lambda s: 0.0002 * s if s <= 20 else 9.0)
+    found = calibrate({"a": late, "b": late, "c": late})
+    assert found.rho_step == pytest.approx(RHO_MARGIN * 0.0002)
+    assert found.rho == pytest.approx(RHO_MARGIN * 9.0)
 
 
 def test_few_runs_or_a_dead_one_calibrate_nothing() -> None:

@@ -23,6 +23,7 @@ RHO_MARGIN = 5.0
 # what the healthy maximum of a signal that is compared by its height is multiplied with
 _MARGIN = 1.5
 _FEWEST_RUNS = 3
+EARLY = 20  # steps in which the relative update trips alone
 _RAISED = ("grad_z", "loss_z", "loss_rise", "probe_rise")
 
 
@@ -31,7 +32,8 @@ class Thresholds:
     """A signal is raised above (share: below) its value.
 
     Attributes:
-        rho: largest relative update. grad_z, loss_z: robust z of the log gradient norm and of the log loss.
+        rho: largest relative update. rho_step: the same over the step, in the early ones.
+        grad_z, loss_z: robust z of the log gradient norm and of the log loss.
         loss_rise: nats of the training loss's window over its start.
         probe_rise: nats of the probe over the base model's.
         probe_share: share of distinct words in the probe, as a part of the base model's.
@@ -41,6 +43,7 @@ class Thresholds:
     """
 
     rho: float = 0.1
+    rho_step: float = 0.0145
     grad_z: float = 6.0
     loss_z: float = 6.0
     loss_rise: float = 1.0
@@ -92,15 +95,16 @@ def calibrate(runs: Mapping[str, Sequence[Mapping[str, Any]]], start: Thresholds
         raise InputError(f"thresholds need at least {_FEWEST_RUNS} healthy runs, there are {len(runs)}")
     start = start or Thresholds()
     said = f"{len(runs)} healthy runs: {', '.join(runs)}"
-    largest = dict.fromkeys(("rho", *_RAISED), -math.inf)
+    largest = dict.fromkeys(("rho", "rho_step", *_RAISED), -math.inf)
     for name, rows in runs.items():
         for key, value in _heights(rows):
             if not math.isfinite(value):
                 raise InputError(f"{name}: {key} is not finite, the run is not healthy; leave it out")
             largest[key] = max(largest[key], value)
     values: dict[str, float] = {}
-    if largest["rho"] > 0:
-        values["rho"] = RHO_MARGIN * largest["rho"]
+    for key in ("rho", "rho_step"):
+        if largest[key] > 0:
+            values[key] = RHO_MARGIN * largest[key]
     for key in _RAISED:
         if _MARGIN * largest[key] > getattr(start, key):
             values[key] = _MARGIN * largest[key]
@@ -115,6 +119,8 @@ def _heights(rows: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, float]]:
         for key in ("rho", "grad_z", "loss_z"):
             if (value := number(vitals.get(key))) is not None:
                 yield key, value
+        if (rho := number(vitals.get("rho"))) is not None and 0 < row["step"] <= EARLY:
+            yield "rho_step", rho / row["step"]
         pairs = (
             ("loss_rise", number(vitals.get("loss_mean")), number(vitals.get("loss_start"))),
             ("probe_rise", number(vitals.get("probe_nll")), base.get("probe_nll")),

@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from octavo.vitals.thresholds import Thresholds, number, probe_base
+from octavo.vitals.thresholds import EARLY, Thresholds, number, probe_base
 
 HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD = "healthy", "watch", "diverging", "collapsed", "dead"
 # from the harmless to the worst
 ORDER = (HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD)
 
-EARLY = 20  # steps in which the relative update trips alone
 PRECISION, REPEATS = "precision", "repeats"
 _HALF = 0.5  # of numbers: in float32 next to none are bfloat16's or float16's by chance
 _REPEATED = 0.5  # of the examples read: one of them in more than half is what the run learns
+_SUPPORT = 0.5  # of the threshold of the gradient norm
 _Z_HOLDS = 10  # steps for which a leap of the gradient norm still counts beside another signal
 
 
@@ -141,17 +141,28 @@ def _latest(rows: Sequence[Mapping[str, Any]], key: str) -> tuple[int, float] | 
 def _rho(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | None:
     read = _latest(rows, "rho")
     # written so that a NaN is raised: nan > x is False
-    if read is None or read[1] <= limits.rho:
+    if read is None or read[1] <= rho_limit(limits, read[0]):
         return None
     step, value = read
-    return Raised("rho", f"relative update {value:.3g} (threshold {limits.rho:.3g})", step)
+    return Raised("rho", f"relative update {value:.3g} (threshold {rho_limit(limits, step):.3g})", step)
+
+
+def rho_limit(limits: Thresholds, step: int) -> float:
+    """The threshold of the relative update at a step: in the early ones an update that grows too fast is enough.
+
+    B starts at zero and grows by about the learning rate a step, so that the size of a first step tells what the
+    twentieth will be, before any harm is done.
+    """
+    return min(limits.rho, limits.rho_step * step) if step <= EARLY else limits.rho
 
 
 def _grad_z(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | None:
     last = int(rows[-1]["step"])
     for row in reversed(rows[-_Z_HOLDS:]):
         value = number((row.get("vitals") or {}).get("grad_z"))
-        if value is not None and last - int(row["step"]) < _Z_HOLDS and not value <= limits.grad_z:
+        # what only supports need not be so far out in the step in which the loss leaps
+        limit = limits.grad_z * (_SUPPORT if _leap(row, limits) is not None else 1)
+        if value is not None and last - int(row["step"]) < _Z_HOLDS and not value <= limit:
             said = f"gradient norm {value:.1f} robust deviations above the run's own at step {row['step']}"
             return Raised("grad_z", said, int(row["step"]))
     return None
@@ -198,13 +209,18 @@ def _precision(rows: Sequence[Mapping[str, Any]]) -> Raised | None:
 
 def _loss_leap(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> Raised | None:
     """A loss far above the run's own in the latest step; a hard batch alone does that too."""
-    value = number((rows[-1].get("vitals") or {}).get("loss_z"))
-    if value is None or value <= limits.loss_z:
+    value = _leap(rows[-1], limits)
+    if value is None:
         return None
     loss, step = float(rows[-1]["loss"]), int(rows[-1]["step"])
     return Raised(
         "loss_z", f"training loss {loss:.2f}, {value:.1f} robust deviations above the run's own", step
     )
+
+
+def _leap(row: Mapping[str, Any], limits: Thresholds) -> float | None:
+    value = number((row.get("vitals") or {}).get("loss_z"))
+    return None if value is None or value <= limits.loss_z else value
 
 
 def _repeats(rows: Sequence[Mapping[str, Any]]) -> Raised | None:
@@ -227,7 +243,7 @@ def _first_module(rows: Sequence[Mapping[str, Any]], limits: Thresholds) -> str 
     for row in rows:
         vitals = row.get("vitals") or {}
         rho = number(vitals.get("rho"))
-        if rho is not None and not rho <= limits.rho:
+        if rho is not None and not rho <= rho_limit(limits, int(row["step"])):
             return vitals.get("rho_module")
     return None
 
