@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.evaluation.comparisons.questions import INTERACTION
 from octavo.evaluation.statistics.arms import Arm, Array, cluster_parts
@@ -40,7 +40,7 @@ ITEMS, CLUSTERS, RUN_SD = 200, 40, 0.03
 ALPHA, DRAWS, CHUNK = 0.05, 999, 250
 SEEDS, POINTS = (6, 10), (0.05, 0.20)
 ARMS = 4
-Rates = dict[str, list[Array]]
+Rates = dict[str, list[NDArray[np.bool_] | np.bool_]]
 
 
 def answers(rng: np.random.Generator, studies: int, seeds: int, shifts: list[float]) -> Array:
@@ -247,4 +247,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
