@@ -156,8 +156,11 @@ def test_defaults(tmp_path: Path) -> None:
     assert (study.train.learning_rate, study.train.epochs, study.train.lora.rank) == (1e-4, 3, 8)
     assert study.corpus.kinds == {"reasoning": 0.6, "conversation": 0.4}
     assert [suite.name for suite in study.evaluate.suites] == ["heldout"]
-    assert (study.vitals, study.basins, study.stopping) == (None, None, None)
+    assert (study.basins, study.stopping) == (None, None)
     assert study.evaluate.comparisons == []  # a control alone
+    assert study.vitals is not None
+    assert (study.vitals.every, study.vitals.spectrum_every, study.vitals.on_trip) == (5, 50, "stop")
+    assert study.vitals.thresholds == "calibrated"
     asked = {key for key, value in study.criteria.model_dump().items() if value is not None}
     assert asked == {"nonfinite_parameters"}
 
@@ -281,7 +284,6 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
     ("setting", "key"),
     [
         ("stopping: {kind: halving}", "stopping.kind"),
-        ("vitals: {every: 5}", "vitals.every"),
         ("basins: {pairs: star}", "basins.pairs"),
         ("evaluate: {suites: [heldout, truthfulqa]}", "evaluate.suites[1]"),
         ("evaluate: {suites: [{name: heldout, limit: 5}]}", "evaluate.suites[0]"),
@@ -302,6 +304,10 @@ def test_what_is_not_built_is_refused_never_ignored(tmp_path: Path, setting: str
     assert "is not available yet" in message
 
 
+def test_vitals_may_be_off(tmp_path: Path) -> None:
+    assert load(tmp_path, SMALL + "vitals: null").vitals is None
+
+
 def test_a_variant_cannot_ask_for_what_is_not_built(tmp_path: Path) -> None:
     text = "variants: [{name: a, recipe: b, train: {mask_symbols: true}}]"
     assert "variants[0].train.mask_symbols: true is not available yet" in complaint(tmp_path, text)
@@ -314,7 +320,7 @@ def test_unbuilt_keys_are_keys_of_the_study() -> None:
 
 
 def test_unset_unbuilt_sections_may_be_null_or_empty(tmp_path: Path) -> None:
-    study = load(tmp_path, SMALL + "vitals: null\nbasins: {}\nreport: {loggers: []}\nstopping: ~")
+    study = load(tmp_path, SMALL + "basins: {}\nreport: {loggers: []}\nstopping: ~")
     assert study == load(tmp_path, SMALL)
 
 
@@ -392,7 +398,7 @@ def test_settings_from_the_command_line(tmp_path: Path, override: str, read: obj
         ("train.learning_rat=1", "--set train.learning_rat=1: train.learning_rat: unknown key"),
         ("name.x=1", "name holds no keys"),
         ("variants.spore.recipe=x", "there is no item 'spore'; write one of control"),
-        ("vitals.every=3", "--set vitals.every=3: vitals.every: 3 is not available yet"),
+        ("basins.points=3", "--set basins.points=3: basins.points: 3 is not available yet"),
         ("seeds=[1", "--set seeds=[1, line 1: not valid YAML"),
     ],
 )
@@ -420,7 +426,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 def test_from_python_without_a_file() -> None:
     study = Study.parse(Document({"variants": [{"name": "a", "recipe": "control"}]}, "mine"))
-    assert study.vitals is None
+    assert study.basins is None
     with pytest.raises(InputError, match=r"mine: train.eps: -1 is not above 0"):
         Study.parse(Document({"train": {"eps": -1}, "variants": [{"name": "a", "recipe": "b"}]}, "mine"))
 

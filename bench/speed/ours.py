@@ -27,10 +27,18 @@ class Quiet:
     def step(self, task: Task, row: dict[str, Any]) -> None:
         """Nothing."""
 
-    def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
+    def event(
+        self, task: Task, step: int, kind: str, evidence: str, action: str, found: object = None
+    ) -> None:
         """Nothing is to happen in a bench; what does changes the figures."""
         if kind != "unmoved":  # the few steps of a bench begin with a rate of zero
             raise RuntimeError(f"{task.run.id}, step {step}: {kind}: {evidence}; {action}")
+
+    def verdict(self, task: Task, health: str) -> None:
+        """Nothing: a verdict is no part of the speed."""
+
+    def rescued(self, task: Task) -> None:
+        """Nothing is rescued in a bench."""
 
     def quarantined(self, task: Task, _state: LaneState, evidence: str, _snapshot: Matrices | None) -> None:
         """A run that dies here is a failure of the bench."""

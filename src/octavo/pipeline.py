@@ -30,6 +30,7 @@ def run(
     out: Out,
     progress: Progress | None = None,
     after_window: Callable[[PackTrainer], None] | None = None,
+    opened: Callable[[PackTrainer], None] | None = None,
 ) -> dict[str, Any]:
     """Data, training, evaluation, results and report of a study; goes on where an earlier call was stopped.
 
@@ -42,7 +43,7 @@ def run(
     """
     with _opened(study, out, progress) as work:
         work.data()
-        work.train(after_window)
+        work.train(after_window, opened)
         work.evaluate()
         return work.report()
 
@@ -61,10 +62,11 @@ def stage_train(
     out: Out,
     progress: Progress | None = None,
     after_window: Callable[[PackTrainer], None] | None = None,
+    opened: Callable[[PackTrainer], None] | None = None,
 ) -> None:
     """Train all runs that have not ended; needs the data stage."""
     with _opened(study, out, progress) as work:
-        work.train(after_window)
+        work.train(after_window, opened)
 
 
 def stage_evaluate(study: Study, out: Out, progress: Progress | None = None) -> None:
@@ -158,10 +160,14 @@ class _Work:
                 self.progress.message(f"{name}: {note}")
         build_datasets(self.study, self.folder, encoders, self.progress)
 
-    def train(self, after_window: Callable[[PackTrainer], None] | None) -> None:
+    def train(
+        self,
+        after_window: Callable[[PackTrainer], None] | None,
+        opened: Callable[[PackTrainer], None] | None = None,
+    ) -> None:
         from octavo.training.stage import train
 
-        train(self.study, self.folder, self.sources(), self.encoders(), self.progress, after_window)
+        train(self.study, self.folder, self.sources(), self.encoders(), self.progress, after_window, opened)
 
     def evaluate(self) -> None:
         from octavo.evaluation.stage import evaluate

@@ -33,7 +33,6 @@ UNBUILT: dict[str, Any] = {
     "bases[].mask_token": ANYTHING,
     "train.mask_symbols": (True,),
     "stopping": ANYTHING,
-    "vitals": ANYTHING,
     "evaluate.suites[]": AllBut(("heldout",)),
     "basins": ANYTHING,
     "report.loggers[]": ("tensorboard", "trackio", "wandb"),

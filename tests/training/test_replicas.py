@@ -67,7 +67,7 @@ def done(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fused(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fused")
     values = study.resolved() | {"lanes": {"executor": "fused"}, "vitals": None}
-    unset = {key: value for key, value in values.items() if value is not None}
+    unset = {key: value for key, value in values.items() if value is not None} | {"vitals": None}
     for base in unset["bases"]:
         base.update({"block_size": None, "mask_token": None})
     pipeline.run(load_study(out / "study.yaml", unset), out / "out")

@@ -1,6 +1,7 @@
 """Checkpoints of a whole pack: lanes, queue, clocks and moments, so that a killed study goes on bit for bit.
 
-A lane's numbers lie beside its run (`runs/<run>/checkpoints/step-<n>.safetensors`); a manifest names the set that
+A lane's numbers lie beside its run (`runs/<run>/checkpoints/step-<n>.safetensors`), and so does its last good snapshot
+(`good-<n>.safetensors`) where its vitals are watched; a manifest names the set that
 belongs together, with the SHA-256 of each file, and is written last. What a manifest does not name does not count.
 Random states need no saving: data order and dropout are functions of (run seed, step, example).
 """
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from octavo.artifacts import Folder, write_bytes_atomic, write_json_atomic
 from octavo.training.loop import LaneState, PackTrainer
+from octavo.training.watch import Snapshot, Trace
 
 _FORMAT = 1
 
@@ -56,9 +58,10 @@ class Checkpoints:
         state = trainer.states[lane]
         if state is None:
             return None
+        vitals = self._save_vitals(trainer, lane, state)
         if state.quarantined:
             # its rows stay in the pack, its numbers reach nobody: none are kept
-            return {"state": state.to_json(), "clock": 0, "file": None, "sha256": None}
+            return {"state": state.to_json(), "clock": 0, "file": None, "sha256": None, "vitals": vitals}
         tensors = {
             "value": trainer.bank.flat_KP[lane],
             "mean": trainer.optimizer.mean_KP[lane],
@@ -71,7 +74,27 @@ class Checkpoints:
             "clock": trainer.optimizer.clock[lane],
             "file": str(path.relative_to(self.folder.out)),
             "sha256": digest,
+            "vitals": vitals,
         }
+
+    def _save_vitals(self, trainer: PackTrainer, lane: int, state: LaneState) -> dict[str, Any] | None:
+        """What the run was read to, and its good snapshot; with those of the manifests kept, two are on the disk."""
+        if trainer.watch is None:
+            return None
+        good = trainer.watch.snapshots[lane]
+        kept = None
+        if good is not None and not state.quarantined:
+            path = self.folder.checkpoints(state.run) / f"good-{good.step:08d}.safetensors"
+            digest = self.write_tensors(path, good.tensors)
+            file = str(path.relative_to(self.folder.out))
+            kept = {
+                "step": good.step,
+                "clock": good.clock,
+                "trace": good.trace,
+                "file": file,
+                "sha256": digest,
+            }
+        return {"trace": trainer.watch.traces[lane].to_json(), "good": kept}
 
     def write_tensors(self, path: Path, tensors: Mapping[str, Tensor]) -> str:
         """Write a lane's file whole or not at all; returns its SHA-256."""
@@ -95,6 +118,7 @@ class Checkpoints:
         for path in self._newest_first():
             try:
                 manifest, lanes = self._read(path)
+                goods = self._read_goods(manifest)
             except PermissionError:
                 raise
             except (OSError, ValueError, KeyError, TypeError) as error:
@@ -109,6 +133,7 @@ class Checkpoints:
             for lane, entry in enumerate(manifest["lanes"]):
                 if entry is not None:
                     self._restore_lane(trainer, lane, entry, lanes[lane])
+                    _restore_vitals(trainer, lane, entry.get("vitals"), goods[lane])
             trainer.bank.refresh()
             trainer.keep_good()
             return True
@@ -139,6 +164,14 @@ class Checkpoints:
             contents.append(self.read_tensors(self.folder.out / entry["file"], entry["sha256"]))
         return manifest, contents
 
+    def _read_goods(self, manifest: Mapping[str, Any]) -> list[dict[str, Tensor] | None]:
+        """The tensors of the lanes' good snapshots; raises as `_read`."""
+        goods = [_good_of(entry) for entry in manifest["lanes"]]
+        return [
+            None if one is None else self.read_tensors(self.folder.out / one["file"], one["sha256"])
+            for one in goods
+        ]
+
     def _newest_first(self) -> list[Path]:
         return sorted(self.place.glob("window-*.json"), reverse=True)
 
@@ -162,11 +195,31 @@ class Checkpoints:
                 if entry is not None:
                     runs.add(entry["state"]["run"])
                     named.add(self.folder.out / (entry["file"] or ""))
+                    if (good := _good_of(entry)) is not None:
+                        named.add(self.folder.out / good["file"])
             runs.update(manifest["finished"])
         for run in runs:
-            for file in self.folder.checkpoints(run).glob("step-*.safetensors"):
-                if file not in named:
-                    file.unlink()
+            for kind in ("step", "good"):
+                for file in self.folder.checkpoints(run).glob(f"{kind}-*.safetensors"):
+                    if file not in named:
+                        file.unlink()
+
+
+def _good_of(entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Where a lane's good snapshot is; None where it has none, as in manifests of earlier versions."""
+    return ((entry or {}).get("vitals") or {}).get("good")
+
+
+def _restore_vitals(
+    trainer: PackTrainer, lane: int, found: Mapping[str, Any] | None, tensors: dict[str, Tensor] | None
+) -> None:
+    if trainer.watch is None or found is None:
+        return
+    trainer.watch.traces[lane] = Trace.from_json(found["trace"])
+    if tensors is not None:
+        good, device = found["good"], trainer.bank.device
+        here = {name: tensor.to(device) for name, tensor in tensors.items()}
+        trainer.watch.snapshots[lane] = Snapshot(good["step"], good["clock"], good["trace"], here)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -39,6 +39,10 @@ class Encoder(Protocol):
         """Ids and labels of a conversation."""
         ...
 
+    def encode_text(self, text: str) -> Encoded:
+        """Ids of a plain text."""
+        ...
+
 
 @dataclass(frozen=True)
 class Tokens:

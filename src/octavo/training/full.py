@@ -15,6 +15,7 @@ from octavo.lanes.adapters import AdapterBank
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample
 from octavo.lanes.peft_io import Matrices
+from octavo.lanes.trace import Fault
 from octavo.models.resolve import BaseSource
 from octavo.training.checkpoint import Checkpoints
 from octavo.training.export_model import export_model, withdraw_model
@@ -22,6 +23,7 @@ from octavo.training.full_weights import FullBank, FullModel, FullOptimizer
 from octavo.training.loop import LaneState, PackTrainer, Recorder
 from octavo.training.recorder import LAST_GOOD, FileRecorder
 from octavo.training.tasks import Task
+from octavo.training.watch import Watch, WatchPlan
 
 
 class FullTrainer(PackTrainer):
@@ -30,7 +32,7 @@ class FullTrainer(PackTrainer):
     Arguments:
         base: the run's own copy of the model.
         bank: its weights.
-        task, micro_step_tokens, recorder, after_window: as `PackTrainer` takes them.
+        task, micro_step_tokens, recorder, after_window, vitals: as `PackTrainer` takes them.
     """
 
     def __init__(
@@ -41,9 +43,10 @@ class FullTrainer(PackTrainer):
         micro_step_tokens: int,
         recorder: Recorder,
         after_window: Callable[[PackTrainer], None] | None = None,
+        vitals: WatchPlan | None = None,
     ) -> None:
         self.weights = bank
-        super().__init__(base, [task], 1, micro_step_tokens, recorder, after_window)
+        super().__init__(base, [task], 1, micro_step_tokens, recorder, after_window, vitals)
 
     def make_bank(self, lanes: int) -> AdapterBank:  # noqa: ARG002 - a model has one set of weights
         """The weights."""
@@ -53,18 +56,22 @@ class FullTrainer(PackTrainer):
         """AdamW on all of them."""
         return FullOptimizer(self.weights)
 
-    def first_bad(self, lane: int, samples: Sequence[Sample]) -> str:
-        """Name the first tensor that is not finite: a parameter, an activation, the loss or a gradient."""
+    def make_watch(self, vitals: WatchPlan) -> Watch:
+        """What reads the vitals of a model without adapters."""
+        return Watch(vitals, self.base, self.bank, self.optimizer, whole=True)
+
+    def find_fault(self, lane: int, samples: Sequence[Sample]) -> Fault:
+        """Find the first tensor that is not finite: a parameter, an activation, the loss or a gradient."""
         for name, value in self.weights.values().items():
             if not bool(isfinite(value).all()):
-                return f"parameter {name}"
-        named = super().first_bad(lane, samples)
-        if not named.startswith("not found"):
-            return named
+                return Fault("parameter", f"parameter {name}")
+        fault = super().find_fault(lane, samples)
+        if fault.kind != "not found":
+            return fault
         for name, grad in self.weights.gradients().items():
             if not bool(isfinite(grad).all()):
-                return f"gradient of {name}"
-        return named
+                return Fault("gradient", f"gradient of {name}")
+        return fault
 
 
 class ReplicaRecorder(FileRecorder):

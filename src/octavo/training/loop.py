@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from octavo.lanes.adapters import AdapterBank
 from octavo.lanes.base import BaseModel
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample
-from octavo.lanes.peft_io import Matrices, nonfinite_count, unmoved_layers
+from octavo.lanes.peft_io import Matrices, unmoved_layers
 from octavo.lanes.scoring import score_all
-from octavo.lanes.trace import first_bad_tensor
+from octavo.lanes.trace import Fault, find_fault
 from octavo.lanes.window import LaneEngine, WindowResult
 from octavo.training.tasks import Task
+from octavo.training.trips import answer, finite_trip, learning_rate, nonfinite_trip, optimizer_spec
+from octavo.training.watch import Watch, WatchPlan
+from octavo.vitals.verdict import ORDER, Verdict
 
 # kind of the event of a window or a held-out pack that had to be repeated in smaller parts
 OUT_OF_MEMORY = "out_of_memory"
@@ -32,8 +35,12 @@ class LaneState:
     Attributes:
         run: id of the run.
         step: optimizer steps of its plan that have passed; a quarantined run goes on counting them.
-        quarantined: its values stopped being finite; it keeps its rows until its planned last step.
+        quarantined: its values stopped being finite, or its vitals tripped; it keeps its rows until its planned last
+            step.
         tokens, label_tokens: read so far. seconds: wall time in the lane so far.
+        verdict: of its vitals; null where nothing is watched and all is finite.
+        rescued: whether its training was changed to save it. skips: windows passed over, the last at step `skipped`.
+        retries: times it went back to a good snapshot, the last after step `went_back`.
     """
 
     run: str
@@ -42,6 +49,12 @@ class LaneState:
     tokens: int = 0
     label_tokens: int = 0
     seconds: float = 0.0
+    verdict: str | None = None
+    rescued: bool = False
+    skips: int = 0
+    skipped: int = 0
+    retries: int = 0
+    went_back: int = 0
 
     def to_json(self) -> dict[str, object]:
         """As a checkpoint holds it."""
@@ -57,11 +70,26 @@ class Recorder(Protocol):
     def step(self, task: Task, row: dict[str, object]) -> None:
         """A metrics line."""
 
-    def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
-        """An event line."""
+    def event(
+        self,
+        task: Task,
+        step: int,
+        kind: str,
+        evidence: str,
+        action: str,
+        found: Mapping[str, Any] | None = None,
+        /,
+    ) -> None:
+        """An event line; `found` is what it holds beside its words."""
+
+    def verdict(self, task: Task, health: str, /) -> None:
+        """The verdict on a run is another one than before."""
+
+    def rescued(self, task: Task, /) -> None:
+        """A run's training was changed to save it."""
 
     def quarantined(self, task: Task, state: LaneState, evidence: str, snapshot: Matrices | None, /) -> None:
-        """A run stopped being finite; `snapshot` holds its last good adapter, if that is finite."""
+        """A run learns no more (`state.verdict`); `snapshot` holds its last good adapter, if that is finite."""
 
     def completed(self, task: Task, state: LaneState, matrices: Matrices, /) -> None:
         """A run ended with a finite adapter."""
@@ -75,7 +103,8 @@ class PackTrainer:
         tasks: all runs of the pack, in the order in which they are admitted.
         lanes: K; micro_step_tokens: from the plan.
         recorder: is told of all that happens.
-        after_window: called with the trainer after every window's gradients and steps (tests and vitals).
+        after_window: called with the trainer after every window's gradients and steps, before these are looked at.
+        vitals: what is watched; None: only that all is finite.
 
     Attributes:
         states: the run in each lane, None where it is empty.
@@ -94,6 +123,7 @@ class PackTrainer:
         micro_step_tokens: int,
         recorder: Recorder,
         after_window: Callable[[PackTrainer], None] | None = None,
+        vitals: WatchPlan | None = None,
     ) -> None:
         self.base, self.recorder, self.after_window = base, recorder, after_window
         self.tasks = {task.run.id: task for task in tasks}
@@ -101,6 +131,7 @@ class PackTrainer:
         self.bank = self.make_bank(lanes)
         self.optimizer = self.make_optimizer()
         self.engine = LaneEngine(base, self.bank, self.optimizer)
+        self.watch = None if vitals is None else self.make_watch(vitals)
         self.states: list[LaneState | None] = [None] * lanes
         # every lane as its last finite window left it
         self.good_KP = self.bank.flat_KP.clone()
@@ -120,9 +151,13 @@ class PackTrainer:
         """What steps them."""
         return LaneOptimizer(self.bank)
 
-    def first_bad(self, lane: int, samples: Sequence[Sample]) -> str:
-        """Name the first tensor of a lane's window that is not finite."""
-        return first_bad_tensor(self.engine, lane, samples)
+    def make_watch(self, vitals: WatchPlan) -> Watch:
+        """What reads their vitals."""
+        return Watch(vitals, self.base, self.bank, self.optimizer)
+
+    def find_fault(self, lane: int, samples: Sequence[Sample]) -> Fault:
+        """Find the first tensor of a lane's window that is not finite."""
+        return find_fault(self.engine, lane, samples)
 
     def use_budget(self, tokens: int) -> None:
         """Take another number of tokens of a micro-step, for training and for held-out scoring."""
@@ -145,13 +180,15 @@ class PackTrainer:
                 self.occupy(lane, task, LaneState(task.run.id))
                 self.bank.initialise(lane, task.run.seed)
                 self.good_KP[lane].copy_(self.bank.flat_KP[lane])
+                if self.watch is not None:
+                    self.watch.begin(lane)
                 self.recorder.admitted(task, lane)
 
     def occupy(self, lane: int, task: Task, state: LaneState) -> None:
         """Put a run into a lane, its adapter still zero and its optimizer state empty."""
         self.states[lane] = state
         self.bank.occupy(lane, task.adapter)
-        self.optimizer.occupy(lane, task.optimizer)
+        self.optimizer.occupy(lane, optimizer_spec(task, state))
 
     def step(self) -> None:
         """One window: every run in a lane takes one optimizer step."""
@@ -161,7 +198,7 @@ class PackTrainer:
         chunks: list[list[list[Sample]]] = []
         for lane, state in self._occupied():
             task = self.tasks[state.run]
-            rates[lane] = task.learning_rate(state.step)
+            rates[lane] = learning_rate(task, state)
             chunks.append(task.feed.window(state.step, lane))
         may_step = [s is not None and not s.quarantined for s in self.states]
         result = self.engine.run_within(chunks, self.micro_step_tokens, rates, may_step)
@@ -175,15 +212,21 @@ class PackTrainer:
         self.totals["seconds"] += seconds
         for _, state in self._occupied():
             self._count(state, seconds)
+        well = [state for state in self.states if state is not None and not state.quarantined]
+        began = time.perf_counter()
+        readings = self._read_vitals(result)
+        # vitals are part of training and of its speed
+        reading = time.perf_counter() - began if readings else 0.0
+        self.totals["seconds"] += reading
         self._guard(result)
         began = time.perf_counter()
         heldout = self._heldout_losses()
         # a run stands in its lane meanwhile, whoever is evaluated
-        seconds = time.perf_counter() - began if heldout else 0.0
+        seconds = reading + (time.perf_counter() - began if heldout else 0.0)
         for lane, state in self._occupied():
             state.seconds += seconds
-            if not state.quarantined:
-                self._record(lane, state, rates[lane], result, heldout.get(lane))
+            if state in well:
+                self._record(lane, state, rates[lane], result, heldout.get(lane), readings.get(lane))
         self._release()
 
     def _take_halved(self, budget: int) -> None:
@@ -220,7 +263,13 @@ class PackTrainer:
         self.totals["label_tokens"] += targets
 
     def _record(
-        self, lane: int, state: LaneState, rate: float, result: WindowResult, heldout: float | None
+        self,
+        lane: int,
+        state: LaneState,
+        rate: float,
+        result: WindowResult,
+        heldout: float | None,
+        vitals: dict[str, Any] | None,
     ) -> None:
         row: dict[str, object] = {
             "step": state.step,
@@ -231,50 +280,64 @@ class PackTrainer:
             "grad_norm": result.grad_norms[lane],
             "seconds": round(state.seconds, 3),
             "heldout_loss": heldout,
-            "vitals": None,
+            "vitals": vitals,
         }
         self.recorder.step(self.tasks[state.run], row)
 
+    def _read_vitals(self, result: WindowResult) -> dict[int, dict[str, Any]]:
+        if self.watch is None:
+            return {}
+        steps = {lane: state.step for lane, state in self._occupied()}
+        return self.watch.read(steps, result.losses, result.grad_norms)
+
     def _guard(self, result: WindowResult) -> None:
-        """Quarantine every lane whose window was not finite or whose step left something that is not."""
-        sums = self.bank.flat_KP.sum(dim=1).tolist()
+        """Answer for every lane whose window or step was not finite, or whose vitals trip."""
+        # with vitals the parameters have been looked at
+        sums = self.bank.flat_KP.sum(dim=1).tolist() if self.watch is None else None
         for lane, state in self._occupied():
             if state.quarantined:
                 continue
-            task = self.tasks[state.run]
-            finite = result.stepped[lane] and math.isfinite(sums[lane])
-            if not finite:
-                self._quarantine(lane, state, task, result)
-            elif state.step == _MOVED_BY and (still := unmoved_layers(self.bank.read(lane))):
-                evidence = (
-                    f"after {state.step} steps B is still zero in {len(still)} layers, first {still[0]}"
-                )
-                self.recorder.event(task, state.step, "unmoved", evidence, "none")
+            verdict = None if self.watch is None else self.watch.verdicts[lane]
+            finite = math.isfinite(sums[lane]) if sums is not None else self._all_finite(lane)
+            if not (finite and result.stepped[lane]):
+                answer(self, lane, state, nonfinite_trip(self, lane, state, result))
+            elif verdict is not None and verdict.trips:
+                answer(self, lane, state, finite_trip(self, state, verdict))
+            else:
+                self._well(lane, state, verdict)
         self.keep_good()
+
+    def _all_finite(self, lane: int) -> bool:
+        """By the vitals; by the numbers themselves where these could not be read."""
+        assert self.watch is not None
+        read = self.watch.traces[lane].rows[-1]["vitals"].get("finite")
+        return bool(self.bank.flat_KP[lane].isfinite().all()) if read is None else bool(read)
+
+    def _well(self, lane: int, state: LaneState, verdict: Verdict | None) -> None:
+        """A lane with no trip: say what has changed, and keep it as good where it is."""
+        task = self.tasks[state.run]
+        if state.step == _MOVED_BY and (still := unmoved_layers(self.bank.read(lane))):
+            evidence = f"after {state.step} steps B is still zero in {len(still)} layers, first {still[0]}"
+            self.recorder.event(task, state.step, "unmoved", evidence, "none")
+        if verdict is None or self.watch is None:
+            return
+        if state.verdict is None or (verdict.health != state.verdict and not tripped(state.verdict)):
+            if (state.verdict or ORDER[0]) != verdict.health:
+                found = {
+                    "verdict": verdict.health,
+                    "signals": list(verdict.signals),
+                    "module": verdict.module,
+                }
+                self.recorder.event(task, state.step, "verdict", verdict.evidence, "none", found)
+            state.verdict = verdict.health
+            self.recorder.verdict(task, verdict.health)
+        self.watch.settle(lane, state.step)
 
     def keep_good(self) -> None:
         """Note the numbers of every lane that is well as those to fall back to."""
         for lane, state in self._occupied():
             if not state.quarantined:
                 self.good_KP[lane].copy_(self.bank.flat_KP[lane])
-
-    def _quarantine(self, lane: int, state: LaneState, task: Task, result: WindowResult) -> None:
-        state.quarantined = True
-        samples = [s for samples in self.cut for s in samples if s.lane == lane]
-        bad = self.first_bad(lane, samples)
-        ids = [task.feed.rows[i].id for batch in task.feed.batches(state.step - 1) for i in batch]
-        evidence = (
-            f"step {state.step}: loss {result.losses[lane]:g}, gradient norm {result.grad_norms[lane]:g}; first "
-            f"non-finite tensor: {bad}; examples of the batch: {', '.join(ids)}"
-        )
-        self._record(lane, state, task.learning_rate(state.step - 1), result, None)
-        action = "quarantined, step undone" if result.stepped[lane] else "quarantined, no step taken"
-        self.recorder.event(task, state.step, "nonfinite", evidence, action)
-        # a fault after the step is in the parameters themselves: the last good ones are those before it
-        self.bank.flat_KP[lane].copy_(self.good_KP[lane])
-        self.bank.refresh()
-        matrices = self.bank.read(lane)
-        self.recorder.quarantined(task, state, evidence, None if nonfinite_count(matrices) else matrices)
 
     def _heldout_losses(self) -> dict[int, float]:
         """Mean loss a target on their own held-out set of all lanes that are due, in one pass."""
@@ -302,3 +365,8 @@ class PackTrainer:
                 self.recorder.completed(task, state, self.bank.read(lane))
             self.states[lane] = None
             self.bank.vacate(lane)
+
+
+def tripped(health: str) -> bool:
+    """Is it a verdict that trips? A run that went on after one keeps it."""
+    return Verdict(health, 0, "").trips

@@ -14,6 +14,7 @@ from octavo.training.plan import DoesNotFit, Plan
 from octavo.training.planning import plan_pack, probe_pack
 from octavo.training.shorter import SHORTEST, Rows, shortened
 from octavo.training.tasks import Task, make_task
+from octavo.training.watch import WatchPlan
 
 
 def open_pack(
@@ -27,13 +28,14 @@ def open_pack(
     recorder: Callable[[Sequence[Task]], Recorder],
     told: Callable[[str], None],
     after_window: Callable[[PackTrainer], None] | None = None,
+    vitals: WatchPlan | None = None,
 ) -> tuple[Plan, PackTrainer, bool]:
     """The trainer of a base's runs and its plan; is the plan new?
 
     Arguments:
         rows: train and held-out tokens by run. limit: bytes. meter: made before the base was loaded.
         frozen: the plan of an earlier call: it stands, unless `lanes.memory` was changed.
-        recorder: makes what the trainer reports to.
+        recorder: makes what the trainer reports to. vitals: what is watched.
 
     Raises:
         InputError: base, adapters and one longest example do not fit, by what was counted or measured.
@@ -48,7 +50,7 @@ def open_pack(
             plan, new = _plan(study, tasks, model, limit, frozen)
             plan.shortened_to = SHORTEST if shorter else None
             trainer = PackTrainer(
-                model, tasks, plan.lanes, plan.micro_step_tokens, recorder(tasks), after_window
+                model, tasks, plan.lanes, plan.micro_step_tokens, recorder(tasks), after_window, vitals
             )
             if new:
                 probe_pack(plan, trainer, tasks, meter, told)

@@ -34,6 +34,8 @@ LEASE_SECONDS = 900
 LAST_GOOD = "last-good.safetensors"
 # events of many runs at once, which the stage says in one line
 _SAID_ELSEWHERE = ("resumed", "out_of_memory")
+# a verdict that changes nothing: in the files and the report, not on the screen
+_WRITTEN_ONLY = ("verdict",)
 
 
 class FileRecorder:
@@ -76,7 +78,7 @@ class FileRecorder:
         )
         write_text_atomic(self.folder.run_settings(run.id), text)
         life = {"state": "training", "verdict": None, "checkpoint": None, "message": self.place(lane)}
-        self.ledger.set(run.id, **life, **self._lease())
+        self.ledger.set(run.id, rescued=False, **life, **self._lease())
         self.progress.update(run.id, step=0, total=task.total_steps, loss=None, state="training")
 
     def place(self, lane: int) -> str:
@@ -90,11 +92,13 @@ class FileRecorder:
         life = "quarantined" if state.quarantined else "training"
         self.progress.update(task.run.id, step=state.step, total=task.total_steps, loss=None, state=life)
         if state.quarantined:
-            self.ledger.set(task.run.id, state=life, verdict="dead", lease=None)
+            verdict = state.verdict or "dead"  # checkpoints of earlier versions do not say
+            self.ledger.set(task.run.id, state=life, verdict=verdict, rescued=state.rescued, lease=None)
             return
         self._withdraw(task.run.id)
         evidence = f"continues after step {state.step}; {again} steps are repeated"
-        self.ledger.set(task.run.id, state=life, verdict=None, message=evidence, **self._lease())
+        health = {"verdict": state.verdict, "rescued": state.rescued}
+        self.ledger.set(task.run.id, state=life, message=evidence, **health, **self._lease())
         self.event(task, state.step, "resumed", evidence, "none")
 
     def _cut_back(self, path: Path, step: int) -> int:
@@ -113,7 +117,9 @@ class FileRecorder:
 
     def queued(self, run_id: str, message: str | None = None) -> None:
         """A run waits: for a lane, or for the same command to continue it."""
-        self.ledger.set(run_id, state="queued", verdict=None, worker=None, lease=None, message=message)
+        self.ledger.set(
+            run_id, state="queued", verdict=None, rescued=False, worker=None, lease=None, message=message
+        )
 
     def failed(self, run_id: str, error: BaseException) -> None:
         """An exception ended the pack of a run; the same command tries again."""
@@ -131,12 +137,28 @@ class FileRecorder:
             heldout=row["heldout_loss"],
         )
 
-    def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
+    def event(
+        self,
+        task: Task,
+        step: int,
+        kind: str,
+        evidence: str,
+        action: str,
+        found: Mapping[str, Any] | None = None,
+    ) -> None:
         """An event line; what is more than routine is also said."""
-        row = {"step": step, "kind": kind, "evidence": evidence, "action": action}
+        row = {"step": step, "kind": kind, "evidence": evidence, "action": action, **(found or {})}
         append_jsonl(self.folder.events(task.run.id), row)
-        if kind not in _SAID_ELSEWHERE:
+        if kind not in (*_SAID_ELSEWHERE, *_WRITTEN_ONLY):
             self.progress.message(f"{task.run.id}: {evidence}")
+
+    def verdict(self, task: Task, health: str) -> None:
+        """The ledger's verdict."""
+        self.ledger.set(task.run.id, verdict=health)
+
+    def rescued(self, task: Task) -> None:
+        """The ledger's flag."""
+        self.ledger.set(task.run.id, rescued=True)
 
     def quarantined(self, task: Task, state: LaneState, evidence: str, snapshot: Matrices | None) -> None:
         """Keep the last good adapter numbers beside the checkpoints; nothing is exported."""
@@ -144,7 +166,8 @@ class FileRecorder:
             tensors = {f"{n}.{k}": m for n, pair in snapshot.items() for k, m in zip("AB", pair, strict=True)}
             path = self.folder.checkpoints(task.run.id) / LAST_GOOD
             write_bytes_atomic(path, save(tensors))
-        self.ledger.set(task.run.id, state="quarantined", verdict="dead", message=evidence, lease=None)
+        verdict = state.verdict or "dead"
+        self.ledger.set(task.run.id, state="quarantined", verdict=verdict, message=evidence, lease=None)
         self.progress.update(
             task.run.id, step=state.step, total=task.total_steps, loss=None, state="quarantined"
         )

@@ -36,6 +36,7 @@ from octavo.training.replica_plan import TOGETHER, plan_together
 from octavo.training.replica_pool import Job, Memory, ReplicaPool
 from octavo.training.replica_setup import Replica, prepare_replicas
 from octavo.training.tasks import Task
+from octavo.training.watch_files import most_positions, watch_plan
 
 Hook = Callable[[PackTrainer], None] | None
 
@@ -76,13 +77,14 @@ def train_replicas(
     encoders: dict[str, Encoder],
     progress: Progress,
     after_window: Hook = None,
+    opened: Hook = None,
 ) -> None:
     """Train the runs of all bases, `lanes.max_parallel` at once.
 
     Arguments:
         runs: those that have models of their own; ended: ids of those of them that are not to be trained any more.
         sources, encoders: by name of base.
-        after_window: called after every window of every run, in its thread.
+        after_window: called after every window of every run, in its thread; opened: before its first.
 
     Raises:
         InputError: data missing, targets that match nothing, a replica that does not fit into memory.
@@ -90,7 +92,7 @@ def train_replicas(
     device = pick_device()
     limit = memory_limit(study.lanes.memory, device)
     meter = PeakMeter(device)
-    crew = _Crew(study, folder, progress, device, after_window)
+    crew = _Crew(study, folder, encoders, progress, device, after_window, opened)
     replicas = prepare_replicas(study, runs, folder, sources, encoders, device, limit, progress.message)
     waiting = [replica for replica in replicas if replica.task.run.id not in ended]
     parallel = min(study.lanes.max_parallel, len(waiting))
@@ -114,13 +116,16 @@ class _Crew:
         self,
         study: Study,
         folder: Folder,
+        encoders: dict[str, Encoder],
         progress: Progress,
         device: torch.device,
         after_window: Hook,
+        opened: Hook,
     ) -> None:
         self.study, self.folder, self.device = study, folder, device
         self.progress: Any = _Shared(progress)
-        self.after_window = after_window
+        self.encoders = encoders
+        self.after_window, self.opened = after_window, opened
         self.done = {"tokens": 0.0, "label_tokens": 0.0}
         self._adding = threading.Lock()
         self.gate = Gate()
@@ -141,6 +146,8 @@ class _Crew:
         allow_compilations(self.study.lanes.max_parallel)
         with self.gate.alone():
             trainer, recorder, checkpoints = self._make(replica)
+            if self.opened is not None:
+                self.opened(trainer)
         state = None
         try:
             if checkpoints.restore(trainer):
@@ -190,13 +197,15 @@ class _Crew:
             self.progress.message,
         )
         tokens = plan.micro_step_tokens
+        positions = most_positions(model.config)
+        vitals = watch_plan(self.study, base.name, self.folder, self.encoders[base.name], positions)
         if not isinstance(model, FullModel):
             recorder = ReplicaRecorder(*records)
-            trainer = PackTrainer(model, [task], 1, tokens, recorder, self.after_window)
+            trainer = PackTrainer(model, [task], 1, tokens, recorder, self.after_window, vitals)
             return trainer, recorder, Checkpoints(*place)
         bank = FullBank(model.model, replica.dtype)
         full_recorder = FullRecorder(*records, source=replica.source, bank=bank)
-        full_trainer = FullTrainer(model, bank, task, tokens, full_recorder, self.after_window)
+        full_trainer = FullTrainer(model, bank, task, tokens, full_recorder, self.after_window, vitals)
         return full_trainer, full_recorder, FullCheckpoints(*place)
 
     def _failed(self, replica: Replica, message: str, again: bool) -> None:

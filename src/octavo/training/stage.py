@@ -30,8 +30,10 @@ from octavo.training.planning import keep_within, note_halvings, note_measured, 
 from octavo.training.recorder import FileRecorder
 from octavo.training.replicas import is_replica, train_replicas
 from octavo.training.tasks import Task, tell_parameters, trainable_parameters, wide_ranks
+from octavo.training.watch_files import most_positions, watch_plan
 
 ENDED = ("completed", "quarantined")
+Hook = Callable[[PackTrainer], None] | None
 
 
 def train(
@@ -40,13 +42,16 @@ def train(
     sources: dict[str, BaseSource],
     encoders: dict[str, Encoder],
     progress: Progress,
-    after_window: Callable[[PackTrainer], None] | None = None,
+    after_window: Hook = None,
+    opened: Hook = None,
 ) -> None:
     """Train every run of the study that has not ended yet: a pack for each base, then those with models of their own.
 
     Arguments:
         sources, encoders: by name of base.
         after_window: called after every window (tests put faults in here).
+        opened: called with each trainer before its first window of this call: for hooks on its model, other rows of
+            its tasks, another cadence of its vitals (`trainer.watch.use`).
 
     Raises:
         InputError: data missing, targets that match nothing, a study that does not fit into memory.
@@ -76,12 +81,13 @@ def train(
                     encoders[base.name],
                     progress,
                     after_window,
+                    opened,
                 )
     alone = [run for run in runs if is_replica(study, run)]
     ended = [run.id for run in alone if states[run.id] in ENDED]
     if len(ended) < len(alone):
         settle_compiler(sources.values(), pick_device())
-        train_replicas(study, alone, ended, folder, sources, encoders, progress, after_window)
+        train_replicas(study, alone, ended, folder, sources, encoders, progress, after_window, opened)
 
 
 def _train_pack(
@@ -93,7 +99,8 @@ def _train_pack(
     source: BaseSource,
     encoder: Encoder,
     progress: Progress,
-    after_window: Callable[[PackTrainer], None] | None,
+    after_window: Hook,
+    opened: Hook,
 ) -> None:
     progress.stage(f"training {len(runs)} runs on {base.name}")
     device = pick_device()
@@ -114,9 +121,12 @@ def _train_pack(
 
     frozen = stored_plan(folder, base.name)
     told = progress.message
+    vitals = watch_plan(study, base.name, folder, encoder, most_positions(model.config))
     plan, trainer, new = open_pack(
-        study, runs, rows, model, limit, meter, frozen, recorder, told, after_window
+        study, runs, rows, model, limit, meter, frozen, recorder, told, after_window, vitals
     )
+    if opened is not None:
+        opened(trainer)
     trainer_recorder = cast(FileRecorder, trainer.recorder)
     if new:
         plan.device, plan.versions = plan.device or describe(device), plan.versions or library_versions()

@@ -41,7 +41,15 @@ class Kept:
     def step(self, task: Task, row: dict[str, Any]) -> None:
         """Nothing."""
 
-    def event(self, task: Task, step: int, kind: str, evidence: str, action: str) -> None:
+    def event(
+        self, task: Task, step: int, kind: str, evidence: str, action: str, found: object = None
+    ) -> None:
+        """Nothing."""
+
+    def verdict(self, task: Task, health: str) -> None:
+        """Nothing: vitals are not watched here."""
+
+    def rescued(self, task: Task) -> None:
         """Nothing."""
 
     def quarantined(self, task: Task, _state: LaneState, evidence: str, _snapshot: Matrices | None) -> None:

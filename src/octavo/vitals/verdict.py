@@ -17,6 +17,12 @@ HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD = "healthy", "watch", "diverging", "c
 # from the harmless to the worst
 ORDER = (HEALTHY, WATCH, DIVERGING, COLLAPSED, DEAD)
 
+# readings that verdicts are drawn from
+WATCHED = (
+    "finite", "rho", "rho_module", "grad_z", "loss_mean", "loss_start", "loss_of_ln_v", "probe_nll", "probe_share",
+    "half_share", "loss_z", "repeat_share",
+)  # fmt: skip
+
 PRECISION, REPEATS = "precision", "repeats"
 _HALF = 0.5  # of numbers: in float32 next to none are bfloat16's or float16's by chance
 _REPEATED = 0.5  # of the examples read: one of them in more than half is what the run learns
