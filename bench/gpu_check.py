@@ -37,7 +37,7 @@ from octavo.lanes.shortage import is_out_of_memory
 from octavo.lanes.targets import resolve_targets
 from octavo.lanes.window import split_micro_steps
 from octavo.training.footprint import SAVED
-from octavo.training.plan import MOST_TOKENS, Demand, Plan, make_plan
+from octavo.training.plan import Demand, Plan, make_plan, most_tokens
 
 # sizes of SmolLM2-135M and SmolLM2-360M, from their config.json
 SHAPES: dict[str, dict[str, Any]] = {
@@ -143,7 +143,7 @@ def equivalence(setting: Setting, name: str, steps: int = 5, count: int = 4) -> 
     plain, packed = (make_model(shape, setting, torch.float32) for _ in range(2))
     base = BaseModel(packed)
     targets = resolve_targets(packed, "all-linear")
-    lanes = Lanes(base, targets, RANK, count, MOST_TOKENS)
+    lanes = Lanes(base, targets, RANK, count, most_tokens("cuda"))
     starts = [lanes.matrices(lane) for lane in range(count)]
     windows = [make_windows(setting, count, seed) for seed in range(steps)]
     # a rising rate: an unclipped first step of Adam is little more than the sign of a gradient
@@ -173,7 +173,7 @@ def isolation(setting: Setting, name: str, count: int = 4) -> dict[str, Any]:
     others = [lane for lane in range(count) if lane != 1]
 
     def trained(poisoned: bool) -> tuple[dict[int, Any], bool]:
-        lanes = Lanes(base, targets, RANK, count, MOST_TOKENS, DROPOUT)
+        lanes = Lanes(base, targets, RANK, count, most_tokens("cuda"), DROPOUT)
         if poisoned:
             lanes.bank.flat_KP[1, 3] = math.nan
             lanes.bank.refresh()
@@ -236,7 +236,7 @@ def speed(setting: Setting, name: str) -> dict[str, Any]:
             print(f"{name}: no time is left for {count} lanes", flush=True)
             continue
         windows = make_windows(setting, count, 0)
-        lanes = Lanes(base, targets, RANK, count, MOST_TOKENS * (4 if setting.cuda else 1))
+        lanes = Lanes(base, targets, RANK, count, most_tokens("cuda") * (4 if setting.cuda else 1))
         rate = targets_of(windows) / seconds_of(partial(lanes.step, windows), setting)
         found["fused"][str(count)] = round(rate, 1)
         found["speedup"][str(count)] = round(rate / alone, 2)
@@ -340,7 +340,7 @@ def shortage(setting: Setting, name: str) -> dict[str, Any]:
     base = BaseModel(make_model(setting.shapes[name], setting, torch.float32))
     targets = resolve_targets(base.model, "attention")
     windows = make_windows(setting, 4, 0)
-    reference = Lanes(base, targets, RANK, 4, MOST_TOKENS)
+    reference = Lanes(base, targets, RANK, 4, most_tokens("cuda"))
     if setting.cuda:
         torch.cuda.reset_peak_memory_stats()
     reference.step(windows)
@@ -348,7 +348,7 @@ def shortage(setting: Setting, name: str) -> dict[str, Any]:
     reference.close()
     start = torch.cuda.memory_reserved() if setting.cuda else 0
     peak = torch.cuda.max_memory_reserved() if setting.cuda else 0
-    lanes = Lanes(base, targets, RANK, 4, 4 * MOST_TOKENS)
+    lanes = Lanes(base, targets, RANK, 4, 4 * most_tokens("cuda"))
     with capacity(setting, start + (peak - start) * 0.7):
         try:
             lanes.step(windows)

@@ -112,7 +112,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Measure, print the table and the JSON line."""
-    from octavo.training.plan import MOST_TOKENS
+    from octavo.training.plan import most_tokens
 
     def numbers(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
@@ -125,7 +125,7 @@ def main() -> int:
     parser.add_argument("--lengths", type=numbers, default=None)
     parser.add_argument("--repeats", type=int)
     parser.add_argument("--accumulation", type=int, default=4, help="batches in an optimizer step")
-    parser.add_argument("--tokens", type=int, default=MOST_TOKENS, help="most tokens of a micro-step")
+    parser.add_argument("--tokens", type=int, default=most_tokens("cpu"), help="most tokens of a micro-step")
     options = parser.parse_args()
     lanes = options.lanes or (QUICK_LANES if options.quick else LANES)
     lengths = options.lengths or (QUICK_LENGTHS if options.quick else LENGTHS)

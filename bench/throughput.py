@@ -193,7 +193,7 @@ def main() -> int:
     """Measure, print the tables and the JSON line."""
     began = time.monotonic()
     options = parse()
-    from octavo.training.plan import MOST_TOKENS
+    from octavo.training.plan import most_tokens
 
     if "gsm8k" not in sources():
         print("GSM8K is not there (OCTAVO_TEST_DATA): the procedural corpus alone is measured")
@@ -206,7 +206,7 @@ def main() -> int:
             repeats = options.repeats or (2 if options.quick else 5)
             kept = (recorded_best(options.record, fast), Arm("fused", fast))
             once = [arm for arm in arms if arm not in kept] if options.quick else []
-            measure(work, arms, repeats, options.tokens or MOST_TOKENS, record, once, deadline)
+            measure(work, arms, repeats, options.tokens or most_tokens("cpu"), record, once, deadline)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

@@ -83,12 +83,12 @@ class Lanes:
 
     def step(self) -> None:
         """One optimizer step of every run."""
-        from octavo.training.plan import MOST_TOKENS
+        from octavo.training.plan import most_tokens
 
         number, self.step_number = self.step_number, self.step_number + 1
         chunks = [task.feed.window(number, lane) for lane, task in enumerate(self.tasks)]
         runs = len(self.tasks)
-        self.engine.run_within(chunks, MOST_TOKENS, [1e-4] * runs, [True] * runs)
+        self.engine.run_within(chunks, most_tokens("cpu"), [1e-4] * runs, [True] * runs)
 
     def moments(self, step: int) -> list[Any]:
         """All lanes at a step at which everything is due."""

@@ -75,10 +75,10 @@ def test_the_plan_counts_what_the_data_holds_and_keeps_to_the_limit():
     arguments = (config, torch.float32, 10_000, 500, ["layers.0.self_attn.q_proj"], 4, 50)
     full = make_plan(*arguments, 10**9)
     small = make_plan(*arguments, 10**9, Demand(largest=lambda budget: (min(budget, 100), 40)))
-    assert full.micro_step_tokens == small.micro_step_tokens == 4096
-    assert small.predicted_bytes["activations"] * 4096 == full.predicted_bytes["activations"] * 100
+    assert full.micro_step_tokens == small.micro_step_tokens == 2560
+    assert small.predicted_bytes["activations"] * 2560 == full.predicted_bytes["activations"] * 100
     tight = make_plan(*arguments, 2_000_000)
-    assert 50 <= tight.micro_step_tokens < 4096
+    assert 50 <= tight.micro_step_tokens < 2560
     assert tight.predicted_bytes["training"] <= 2_000_000
 
 
@@ -187,3 +187,9 @@ def test_the_compiler_is_loaded_for_bases_that_ask_for_it(tiny: BaseSource, monk
     monkeypatch.setattr("octavo.lanes.kernels.NARROWEST", 8)
     compiler.settle_compiler([tiny], cpu)
     assert len(loaded) == 1
+
+
+def test_an_example_longer_than_what_is_worth_having_is_a_micro_step_of_its_own():
+    config = tiny_llama().config
+    plan = make_plan(config, torch.float32, 10_000, 500, ["x.q_proj"], 4, 9000, 10**9)
+    assert plan.micro_step_tokens == 9000

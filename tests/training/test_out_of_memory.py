@@ -92,7 +92,7 @@ def test_a_window_that_runs_out_is_that_of_a_smaller_plan(
     plan = plan_of(tmp_path / "out")
     halved = plan["micro_step_tokens"]
     assert halved < largest
-    assert [(one["from"], one["to"]) for one in plan["halvings"]] == [(4096, halved)]
+    assert [(one["from"], one["to"]) for one in plan["halvings"]] == [(2560, halved)]
     # the same study, planned with the halved budget from the start
     study = study_of(tiny, corpus, tmp_path / "planned")
     pipeline.stage_data(study, tmp_path / "planned" / "out")

@@ -88,7 +88,7 @@ def test_less_memory_makes_smaller_micro_steps_of_the_same_runs(
     train_only(study_with(tiny, corpus, tmp_path, memory="3MB"), tmp_path / "out")
     plan = plan_of(tmp_path / "out")
     assert plan["longest_example"] <= plan["micro_step_tokens"] < 300
-    assert plan_of(usual)["micro_step_tokens"] == 4096
+    assert plan_of(usual)["micro_step_tokens"] == 2560
     assert plan["predicted_bytes"]["peak"] <= plan["limit_bytes"] == 3_000_000
     assert plan["lanes"] == 4
     assert largest_gap(tmp_path / "out", usual) <= 1e-3

@@ -139,7 +139,9 @@ def test_a_learning_rate_too_high_is_stopped_and_its_good_adapter_kept(
 
 
 def test_thresholds_of_the_study_are_in_force(base: Path, calm: Path, tmp_path: Path):
-    train_only(study_of(tmp_path, base, wild=3e-2, thresholds={"rho": 1e9, "rho_step": 1e9}), tmp_path / "out")
+    train_only(
+        study_of(tmp_path, base, wild=3e-2, thresholds={"rho": 1e9, "rho_step": 1e9}), tmp_path / "out"
+    )
     assert ledger_rows(tmp_path / "out")[WILD]["state"] == "completed"
     found = json.loads((tmp_path / "out" / "vitals" / "tiny.json").read_text(encoding="utf-8"))
     assert found["thresholds"]["origin"]["rho"] == "the study"

@@ -26,8 +26,17 @@ from octavo.training.footprint import (
     scoring_bytes,
 )
 
-# more tokens than this a micro-step gain nothing: the products of the base are at full speed long before
-MOST_TOKENS = 4096
+# more tokens than this a micro-step gain nothing: the products of the base are at full speed long before. On two CPU
+# cores 2,560 were as fast as 4,096 (`bench/throughput.py --tokens`), and hold less than one padded batch of PEFT needs
+_MOST_TOKENS = {"cpu": 2560}
+_MOST_ELSEWHERE = 4096
+
+
+def most_tokens(device: str) -> int:
+    """Tokens of a micro-step on a kind of device that a plan goes up to; one longer example is one micro-step."""
+    return _MOST_TOKENS.get(device, _MOST_ELSEWHERE)
+
+
 _STRATEGIES = {"batched": 4, "safe": 2}
 
 
@@ -147,7 +156,10 @@ def make_plan(
     base = base_parameters * bytes_of(dtype)
     adapters = lanes * adapter_bytes(adapter_parameters, dtype)
     fixed = base + adapters
-    tokens = tokens_within(limit_bytes - fixed, per_token, backward, head_bytes(config, dtype))
+    tokens = min(
+        max(most_tokens(device), longest_example),
+        tokens_within(limit_bytes - fixed, per_token, backward, head_bytes(config, dtype)),
+    )
     if tokens < longest_example:
         need = (
             fixed + longest_example * per_token + max(head_bytes(config, dtype), longest_example * backward)
@@ -189,7 +201,7 @@ def make_plan(
 def tokens_within(room: int, per_token: float, backward: float, head: int) -> int:
     """Most tokens whose activations fit into `room` bytes beside a chunk of logits or one layer's backward pass."""
     tokens = min((room - head) / per_token, room / (per_token + backward))
-    return max(0, min(MOST_TOKENS, int(tokens)))
+    return max(0, int(tokens))
 
 
 def with_sums(parts: dict[str, int], evaluation: int) -> dict[str, int]:
@@ -210,10 +222,14 @@ def does_not_fit(lanes: int, longest: int, missing: int, limit: int) -> DoesNotF
 def _evaluation_bytes(
     config: Any, dtype: torch.dtype, tokens: int, demand: Demand, device: str, answers: int
 ) -> int:
-    """Adapters that answer, and the larger of held-out scoring and of `answers` generations side by side."""
+    """Adapters that answer, and the larger of held-out scoring and of `answers` generations side by side.
+
+    Both work on tensors of changing sizes, as training does, and a CPU's heap holds more than the tensors have.
+    """
     scoring = scoring_bytes(config, dtype, demand.heldout_tokens(tokens))
     answering = adapter_bytes(demand.adapter_numbers, dtype, trained=False)
-    if not answers:
-        return answering + scoring
-    read = answers * demand.longest_prompt
-    return answering + max(scoring, generation_bytes(config, dtype, answers, read, demand.new_tokens, device))
+    work = scoring
+    if answers:
+        read = answers * demand.longest_prompt
+        work = max(scoring, generation_bytes(config, dtype, answers, read, demand.new_tokens, device))
+    return answering + resident(work, device)

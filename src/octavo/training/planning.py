@@ -10,6 +10,7 @@ from torch import nn
 
 from octavo.evaluation.generations import MAX_NEW_TOKENS
 from octavo.lanes.adapters import AdapterBank
+from octavo.lanes.base import BaseModel
 from octavo.lanes.native import is_native
 from octavo.sizes import in_words
 from octavo.study import Study
@@ -23,12 +24,12 @@ from octavo.training.footprint import (
 from octavo.training.loop import PackTrainer
 from octavo.training.memory import PeakMeter
 from octavo.training.plan import (
-    MOST_TOKENS,
     Demand,
     Plan,
     does_not_fit,
     lanes_for,
     make_plan,
+    most_tokens,
     tokens_within,
     with_sums,
 )
@@ -131,7 +132,7 @@ def probe_pack(
     line = probe.line_through(steps, lambda rows: head_bytes(base.config, base.dtype, rows), slope)
     plan.probe = probe.to_json(steps, line)
     line = probe.Line(line.fixed, line.per_token * HOLES.get(base.device.type, 1.0))
-    _correct(plan, line, base.config, base.dtype, tasks, steps[-1].tokens)
+    _correct(plan, line, base, tasks, steps[-1].tokens)
     trainer.use_budget(plan.micro_step_tokens)
 
 
@@ -153,17 +154,17 @@ def _slope(plan: Plan, bank: AdapterBank, config: Any, dtype: torch.dtype, devic
     return resident(per_token, device) + backward_bytes_per_token(config, dtype)
 
 
-def _correct(
-    plan: Plan, line: probe.Line, config: Any, dtype: torch.dtype, tasks: Sequence[Task], probed: int
-) -> None:
+def _correct(plan: Plan, line: probe.Line, base: BaseModel, tasks: Sequence[Task], probed: int) -> None:
     """Take the tokens that fit by the line, and the parts that it makes of them."""
+    config, dtype, device = base.config, base.dtype, base.device.type
     head = head_bytes(config, dtype)
     tokens = tokens_within(int(plan.limit_bytes - line.fixed), line.per_token, 0.0, head)
     if tokens < plan.longest_example:
         need = line.fixed + line.per_token * plan.longest_example + head
         missing = int(need - plan.limit_bytes)
         raise does_not_fit(plan.lanes, plan.longest_example, missing, plan.limit_bytes)
-    plan.micro_step_tokens = min(tokens, MOST_TOKENS, max(probed * _MOST_STRETCH, plan.longest_example))
+    most = max(min(most_tokens(device), probed * _MOST_STRETCH), plan.longest_example)
+    plan.micro_step_tokens = min(tokens, most)
     before, planned_rows = plan.analytic_bytes, plan.largest_micro_step
     rows = largest_micro_step(tasks, plan.lanes, plan.micro_step_tokens)
     plan.largest_micro_step = rows.tokens
