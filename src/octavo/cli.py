@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from octavo import __version__
+from octavo import __version__, cli_use
 from octavo.errors import InputError, OctavoError
 
 EXIT_NOT_MET = 1
@@ -334,6 +334,29 @@ def recipes() -> None:
 
 
 @app.command()
+def keys(
+    prefix: Annotated[str, typer.Argument(help="Only this key and those below it, e.g. train.lora.")] = "",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/study-file.md.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the keys of a study file: what each takes, its default, its meaning."""
+    import dataclasses
+
+    from rich.console import Console
+
+    from octavo.reference import keys_below, keys_table, reference_text
+
+    if markdown:
+        typer.echo(reference_text(), nl=False)
+        return
+    found = keys_below(prefix)
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(key) for key in found]))
+    else:
+        Console().print(keys_table(found))
+
+
+@app.command()
 def base(
     model: Annotated[str, typer.Argument(metavar="NAME", help="An embedded model, folder, hub id or .gguf.")],
 ) -> None:
@@ -342,6 +365,11 @@ def base(
     from octavo.study import Base
 
     typer.echo(resolve_base(Base(name="base", model=model), Path.cwd()).folder)
+
+
+app.command()(cli_use.chat)
+app.command()(cli_use.generate)
+app.command()(cli_use.export)
 
 
 def _run(study: str, out: Path, settings: list[str]) -> None:

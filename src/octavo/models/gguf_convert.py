@@ -44,8 +44,8 @@ def convert_gguf(path: Path, folder: Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-def _load_dequantised(path: Path) -> PreTrainedModel:
-    """The model as a plain one: transformers takes what it read from GGUF for quantised and won't save it."""
+def read_gguf(path: Path) -> PreTrainedModel:
+    """The model of a GGUF file as transformers reads it, dequantised, in float32."""
     import torch
     import transformers
 
@@ -54,7 +54,14 @@ def _load_dequantised(path: Path) -> PreTrainedModel:
         transformers, "GgufConfig"
     ):  # newer releases can keep the blocks packed, for their own kernels
         options["quantization_config"] = transformers.GgufConfig(dequantize=True)
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(path.parent, **options)
+    return transformers.AutoModelForCausalLM.from_pretrained(path.parent, **options)
+
+
+def _load_dequantised(path: Path) -> PreTrainedModel:
+    """The model as a plain one: transformers takes what it read from GGUF for quantised and won't save it."""
+    import torch
+
+    loaded = read_gguf(path)
     config = copy.deepcopy(loaded.config)
     if hasattr(
         config, "quantization_config"

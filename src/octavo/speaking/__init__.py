@@ -1,0 +1,1 @@
+"""Finished runs that answer a person: who they are, how they choose words, what stands on the screen."""
