@@ -287,14 +287,7 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
         ("basins: {pairs: star}", "basins.pairs"),
         ("evaluate: {suites: [heldout, truthfulqa]}", "evaluate.suites[1]"),
         ("evaluate: {suites: [{name: heldout, limit: 5}]}", "evaluate.suites[0]"),
-        ("train: {mask_symbols: true}", "train.mask_symbols"),
-        ("bases: [{objective: masked_diffusion}]", "bases[0].objective"),
-        ("bases: [{prediction: same}]", "bases[0].prediction"),
-        ("bases: [{attention: block}]", "bases[0].attention"),
-        ("bases: [{block_size: 32}]", "bases[0].block_size"),
-        ("bases: [{mask_token: <m>}]", "bases[0].mask_token"),
         ("report: {loggers: [wandb]}", "report.loggers[0]"),
-        ("sweep: {train.mask_symbols: [false, true]}", "sweep.train.mask_symbols[1]"),
     ],
 )
 def test_what_is_not_built_is_refused_never_ignored(tmp_path: Path, setting: str, key: str) -> None:
@@ -308,9 +301,62 @@ def test_vitals_may_be_off(tmp_path: Path) -> None:
     assert load(tmp_path, SMALL + "vitals: null").vitals is None
 
 
-def test_a_variant_cannot_ask_for_what_is_not_built(tmp_path: Path) -> None:
-    text = "variants: [{name: a, recipe: b, train: {mask_symbols: true}}]"
-    assert "variants[0].train.mask_symbols: true is not available yet" in complaint(tmp_path, text)
+@pytest.mark.parametrize(
+    ("base", "problem"),
+    [
+        (
+            "{attention: full}",
+            "every token would see what it is to predict; take objective: masked_diffusion",
+        ),
+        (
+            "{attention: block}",
+            "every token would see what it is to predict; take objective: masked_diffusion",
+        ),
+        ("{prediction: same}", "would learn to copy each token; take objective: masked_diffusion"),
+        ("{mask_token: <m>}", "which hides nothing; take it out"),
+        ("{objective: masked_diffusion, attention: block, block_size: null}", "give one, such as 32"),
+        ("{objective: masked_diffusion, attention: sideways}", "sideways"),
+    ],
+)
+def test_keys_of_a_base_that_make_no_sense_together(tmp_path: Path, base: str, problem: str) -> None:
+    message = complaint(tmp_path, f"{SMALL}bases: [{base}]")
+    assert "line 2" in message
+    assert "bases[0]" in message
+    assert problem in message
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "attention: full",
+        "attention: full, prediction: same, mask_token: <m>",
+        "attention: block, block_size: 8",
+        "attention: causal",
+    ],
+)
+def test_masked_diffusion_takes_every_attention_and_prediction(tmp_path: Path, keys: str) -> None:
+    study = load(
+        tmp_path, f"{SMALL}bases: [{{objective: masked_diffusion, {keys}}}]\ntrain: {{mask_symbols: true}}"
+    )
+    assert study.bases[0].objective == "masked_diffusion"
+    assert study.expand()[0].train.mask_symbols
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("train: {mask_symbols: true}", "train.mask_symbols: true"),
+        (
+            "variants: [{name: a, recipe: control}, {name: b, recipe: control, train: {mask_symbols: true}}]",
+            "variants[1].train.mask_symbols: true",
+        ),
+        ("sweep: {train.mask_symbols: [false, true]}", "sweep.train.mask_symbols"),
+    ],
+)
+def test_symbols_cannot_be_hidden_where_nothing_is(tmp_path: Path, text: str, key: str) -> None:
+    message = complaint(tmp_path, text if text.startswith("variants") else SMALL + text)
+    assert key in message
+    assert "hides the tokens of a symbol together, but base smollm2 learns objective: causal" in message
 
 
 def test_unbuilt_keys_are_keys_of_the_study() -> None:

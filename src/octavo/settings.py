@@ -48,6 +48,30 @@ class Base(Section):
             return data | {"name": re.sub(r"[^A-Za-z0-9._-]", "_", last)}
         return data
 
+    @model_validator(mode="after")
+    def _one_objective(self) -> Base:
+        """What the other keys say must make sense under the objective."""
+        if self.attention == "block" and self.block_size is None:
+            raise ValueError("has attention: block and no block_size; give one, such as 32")
+        if self.objective == "masked_diffusion":
+            return self
+        if self.attention != "causal":
+            raise ValueError(
+                f"has attention: {self.attention} and objective: causal, under which every token would see what it is "
+                "to predict; take objective: masked_diffusion, or attention: causal"
+            )
+        if self.prediction != "next":
+            raise ValueError(
+                "has prediction: same and objective: causal, which would learn to copy each token; take objective: "
+                "masked_diffusion, or prediction: next"
+            )
+        if self.mask_token is not None:
+            raise ValueError(
+                "has a mask_token and objective: causal, which hides nothing; take it out, or take objective: "
+                "masked_diffusion"
+            )
+        return self
+
 
 class Source(Section):
     """One of several sources of a corpus, drawn from by weight."""

@@ -39,6 +39,7 @@ from octavo.study_files import anchor_paths, find_study
 from octavo.sweep import sweep_axes
 from octavo.unbuilt import refuse_unbuilt
 from octavo.yaml_text import Document, dump_yaml, read_yaml
+from octavo.yaml_text import Path as Path_
 
 __all__ = ["Base", "Corpus", "Lora", "Run", "Schedule", "Source", "Study", "Train", "Variant"]
 
@@ -118,7 +119,9 @@ class Study(Section):
         for axis in axes:
             if isinstance(self.sweep[axis.key], list):
                 self.sweep[axis.key] = axis.values
-        check_comparisons(self, expand(self, document), document)
+        runs = expand(self, document)
+        _refuse_symbols_without_masks(self, runs, document)
+        check_comparisons(self, runs, document)
         self._notes = [*_seed_notes(document, self.seeds), *notes]
         return self
 
@@ -170,6 +173,23 @@ def _refuse_same_names(document: Document, section: str, names: list[str]) -> No
             line = document.origin((section, first, "name"))
             problem = f"is the name of {section}[{first}] too ({line}); give it another name"
             raise InputError(complain(document, (section, index, "name"), problem, name))
+
+
+def _refuse_symbols_without_masks(study: Study, runs: list[Run], document: Document) -> None:
+    """Under an objective that hides no tokens there are no symbols to hide together."""
+    hiding = {base.name for base in study.bases if base.objective == "masked_diffusion"}
+    for run in runs:
+        if run.train.mask_symbols and run.base not in hiding:
+            index = next(i for i, variant in enumerate(study.variants) if variant.name == run.variant)
+            own = "mask_symbols" in study.variants[index].train
+            swept = "train.mask_symbols" in study.sweep
+            path: Path_ = ("variants", index, "train", "mask_symbols") if own else ("train", "mask_symbols")
+            problem = (
+                f"hides the tokens of a symbol together, but base {run.base} learns objective: causal, which hides "
+                "none; take it out, or take objective: masked_diffusion"
+            )
+            where: Path_ = ("sweep", "train.mask_symbols") if swept else path
+            raise InputError(complain(document, where, problem, True))
 
 
 def _seed_notes(document: Document, seeds: list[int]) -> list[str]:

@@ -26,12 +26,6 @@ class AllBut:
 
 
 UNBUILT: dict[str, Any] = {
-    "bases[].objective": ("masked_diffusion",),
-    "bases[].prediction": ("same",),
-    "bases[].attention": ("full", "block"),
-    "bases[].block_size": ANYTHING,
-    "bases[].mask_token": ANYTHING,
-    "train.mask_symbols": (True,),
     "stopping": ANYTHING,
     "evaluate.suites[]": AllBut(("heldout",)),
     "basins": ANYTHING,

@@ -84,14 +84,18 @@ def test_the_targets_of_a_window_weigh_one_together(count, batch, accumulation):
 
 def test_dropout_keys_differ_by_seed_step_and_example_and_by_nothing_else():
     keys = {
-        (seed, step, index): feed(4, seed=seed).sample(index, 0, step, 1.0).key
+        (seed, step, index): feed(4, seed=seed)
+        .objective.window([[(index, rows(4)[index])]], seed, step, 0)[0][0]
+        .key
         for seed in range(5)
         for step in range(20)
         for index in range(4)
     }
     assert len(set(keys.values())) == len(keys)
-    other = Feed(rows(4, length=9), 2, 1, 1, 3, None)
-    assert other.sample(1, lane=6, step=7, weight=0.1).key == keys[2, 7, 1]
+    other = Feed(rows(4, length=9), 2, 1, 1, 8, None)
+    (place,) = [i for i, batch in enumerate(other.batches(7)) if batch == [other.order(1)[3]]]
+    assert other.window(7, lane=6)[place][0].key == keys[2, 7, other.order(1)[3]]
+    assert other.outline(1, 6).key == keys[2, 0, 1]
 
 
 def test_a_window_without_a_target_has_no_weight():

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from octavo.corpus.chat_layout import Layout, end_of_turn, lay_out
 from octavo.corpus.chat_template import ChatTemplate, Message
 from octavo.corpus.messages import TEXT_ROLE, canonical_messages, canonical_tools
 from octavo.corpus.rendered import match_contents
+from octavo.corpus.symbol_tokens import Part, TextRun
 from octavo.corpus.text_ids import Place, TextIds
 from octavo.errors import InputError
 
@@ -35,10 +36,12 @@ class Encoded:
     Arguments:
         ids: the whole example, not cut.
         labels: `labels[i]`: `ids[i]` is a target, predicted by the logits at `i - 1`; the first never is.
+        runs: the text between control tokens, in order.
     """
 
     ids: list[int]
     labels: list[bool]
+    runs: tuple[TextRun, ...] = field(default=(), compare=False, repr=False)
 
 
 class Encoder:
@@ -132,7 +135,12 @@ class Encoder:
         bos = self._bos_ids
         ids = [*bos, *self._text_ids(text, "first"), self.eos_id]
         start = max(len(bos), 1)  # nothing predicts the first token
-        return Encoded(ids, [i >= start for i in range(len(ids))])
+        run = TextRun(len(bos), text, "first", (Part(0, text, 0),))
+        return Encoded(ids, [i >= start for i in range(len(ids))], (run,))
+
+    def offsets(self, run: TextRun) -> list[tuple[int, int]]:
+        """The characters that each token of a run of text stands for, [begin, end)."""
+        return self._text_ids.offsets(run.text, run.place)
 
     def prompt(self, messages: list[Message], tools: Any = None, where: str = "prompt") -> list[int]:
         """The ids after which the assistant's next turn begins: the same as in training, header included."""
@@ -162,11 +170,12 @@ class Encoder:
         if rewritten:
             self._note("this chat template rewrites what the assistant says; its version is what is learned")
         writer = _Writer(self._text_ids, self._control_ids)
+        added = len(turns) - len(messages)  # a system turn that holds the schemas
         for atom in layout.atoms:
             if atom.opens:
                 writer.open()
             if atom.content is not None:
-                writer.text(contents[atom.content], atom.label)
+                writer.text(contents[atom.content], atom.label, atom.content - added)
             elif atom.control:
                 writer.control(atom.text, atom.label)
             elif atom.owner is None or atom.owner not in rewritten:
@@ -202,13 +211,18 @@ class _Writer:
         self._ids: list[int] = []
         self._labels: list[bool] = []
         self._run: list[str] = []
+        self._parts: list[Part] = []
+        self._runs: list[TextRun] = []
         self._run_label = False
         self._after_control = False
 
-    def text(self, text: str, label: bool) -> None:
+    def text(self, text: str, label: bool, message: int = -1) -> None:
+        """`message`: the number of the message whose content this is, below 0 for the template's own text."""
         if label != self._run_label:
             self._flush()
             self._run_label = label
+        if message >= 0:
+            self._parts.append(Part(message, text, sum(map(len, self._run))))
         self._run.append(text)
 
     def control(self, text: str, label: bool) -> None:
@@ -225,15 +239,17 @@ class _Writer:
         self._flush()
         labels = self._labels
         labels[:1] = [False] * len(labels[:1])  # nothing predicts the first token
-        return Encoded(self._ids, labels)
+        return Encoded(self._ids, labels, tuple(self._runs))
 
     def _flush(self) -> None:
-        run = "".join(self._run)
+        run, parts = "".join(self._run), tuple(self._parts)
         self._run.clear()
+        self._parts.clear()
         if not run:
             return
         later: Place = "after_control" if self._after_control else "after_text"
         place: Place = later if self._ids else "first"
+        self._runs.append(TextRun(len(self._ids), run, place, parts))
         self._put(self._text_ids(run, place), self._run_label)
         self._after_control = False
 

@@ -39,6 +39,10 @@ class TextIds:
         """The ids of `text`."""
         return self._cached(text, place)
 
+    def offsets(self, text: str, place: Place) -> list[tuple[int, int]]:
+        """The characters of `text` that each of its ids stands for, [begin, end)."""
+        return self._backends[place].encode(text, add_special_tokens=False).offsets
+
     def _ids(self, text: str, place: Place) -> tuple[int, ...]:
         ids = self._backends[place].encode(text, add_special_tokens=False).ids
         for i in ids:

@@ -16,6 +16,8 @@ from octavo.lanes.shortage import give_back, is_out_of_memory
 NAME = "generations"
 VERSION = 1
 MAX_NEW_TOKENS = 96
+# in `detail` of a line without an answer: what the base has learned, nobody can write with yet
+NOT_YET = "not available yet"
 
 
 class Prompter(Protocol):
@@ -95,20 +97,25 @@ def answer_prompts(
         size = len(part) // 2
     rows = []
     for (who, i), answer in zip(jobs, answers, strict=True):
-        example, messages = asked[i]
-        rows.append(
-            {
-                "suite": NAME,
-                "version": VERSION,
-                "item": example.id,
-                "item_sha": sha(example.to_json()),
-                "prompt_sha": sha(messages),
-                "run": who,
-                "score": None,
-                "detail": {
-                    "prompt": messages[-1].get("content"),
-                    "answer": None if answer is None else encoder.decode(answer),
-                },
-            }
-        )
+        rows.append(_line(asked[i][0], who, {"answer": None if answer is None else encoder.decode(answer)}))
     return rows
+
+
+def no_answers(contestants: Contestants, examples: Sequence[Example]) -> list[dict[str, Any]]:
+    """The lines of contestants whose base cannot write yet: null, and why."""
+    missing = {"answer": None, "reason": NOT_YET}
+    return [_line(example, who, missing) for example in examples for who in contestants.lanes]
+
+
+def _line(example: Example, who: str, answer: dict[str, Any]) -> dict[str, Any]:
+    messages = example.messages[:-1]
+    return {
+        "suite": NAME,
+        "version": VERSION,
+        "item": example.id,
+        "item_sha": sha(example.to_json()),
+        "prompt_sha": sha(messages),
+        "run": who,
+        "score": None,
+        "detail": {"prompt": messages[-1].get("content"), **answer},
+    }

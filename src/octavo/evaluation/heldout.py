@@ -11,8 +11,8 @@ from typing import Any
 
 from octavo.corpus.example import Example, load_examples
 from octavo.evaluation.contestants import Contestants
-from octavo.lanes.pack import Sample
-from octavo.lanes.scoring import score_all
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective, score_rows
 from octavo.training.data import Encoder, Tokens, tokenise
 
 NAME = "heldout"
@@ -57,16 +57,20 @@ def score_items(
     assignments: Sequence[tuple[str, HeldoutItem]],
     token_budget: int,
     progress: Callable[[int], None] | None = None,
+    objective: Objective = CAUSAL,
 ) -> Iterator[dict[str, Any]]:
     """Evaluation lines of (contestant, item) pairs; `score` is the mean loss a target in nats.
 
     Pairs of one item stand together, so that all contestants meet it in the same pass.
+
+    Arguments:
+        objective: of the base; where its losses are bounds, the lines say so.
     """
-    samples = [
-        Sample(contestants.lanes[who], item.tokens.ids, item.tokens.labels) for who, item in assignments
-    ]
-    losses, counts = score_all(contestants.base, samples, token_budget, progress)
-    for (who, item), loss, targets in zip(assignments, losses, counts, strict=True):
+    pairs = [(objective, contestants.lanes[who], item.tokens) for who, item in assignments]
+    losses = score_rows(contestants.base, pairs, token_budget, progress)
+    bound = {"bound": True} if objective.bound else {}
+    for (who, item), loss in zip(assignments, losses, strict=True):
+        targets = item.tokens.targets
         yield {
             "suite": NAME,
             "version": VERSION,
@@ -82,6 +86,7 @@ def score_items(
                 "loss_sum": loss,
                 "targets": targets,
                 "characters": item.characters,
+                **bound,
             },
         }
 

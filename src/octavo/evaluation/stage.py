@@ -24,6 +24,7 @@ from octavo.lanes.peft_io import WEIGHTS
 from octavo.ledger import Ledger
 from octavo.models.load import load_model
 from octavo.models.resolve import BaseSource
+from octavo.objectives.objective import make_objective
 from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
@@ -127,12 +128,15 @@ def _evaluate_base(
     pairs = _assign(study, runs, done, folder, encoder, f"base:{base.name}")
     tell = _tenths(len(pairs), progress)
     found: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
+    objective = make_objective(base, source, runs[0].train)  # the same for all runs where it scores
     for contestants in _contestants(base, source, done, folder, device):
         own = [(who, item) for who, item in pairs if who in contestants.lanes]
         told = _after(len(found[heldout.NAME]), tell)
         try:
-            found[heldout.NAME] += heldout.score_items(contestants, own, budget, told)
-            if prompts:
+            found[heldout.NAME] += heldout.score_items(contestants, own, budget, told, objective)
+            if prompts and not objective.writes:
+                found[generations.NAME] += generations.no_answers(contestants, prompts)
+            elif prompts:
                 found[generations.NAME] += generations.answer_prompts(
                     contestants, prompts, encoder, at_once=at_once
                 )

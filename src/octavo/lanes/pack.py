@@ -74,6 +74,11 @@ class Sample:
         return Targets([i - 1 for i in found], [self.ids[i] for i in found])
 
     @property
+    def learns(self) -> bool:
+        """Could anything of it be a target?"""
+        return any(self.labels if self.given is not None else self.labels[1:])
+
+    @property
     def positions(self) -> Sequence[int]:
         """Of each id in its text."""
         return range(self.start, self.start + len(self.ids)) if self.places is None else self.places

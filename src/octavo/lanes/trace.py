@@ -75,7 +75,7 @@ def find_fault(engine: LaneEngine, lane: int, samples: Sequence[Sample]) -> Faul
             if not bool(torch.isfinite(matrix).all()):
                 return Fault("parameter", f"adapter matrix {kind} of {name}")
     for sample in samples:
-        if not any(sample.labels[1:]):
+        if not sample.learns:
             return Fault("no target", "loss: a sequence of the batch has no target token")
         found = _forward(engine.base, sample)
         if found is not None:

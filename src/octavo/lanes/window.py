@@ -192,7 +192,7 @@ class LaneEngine:
 def _without_target(micro_steps: Sequence[Sequence[Sample]]) -> set[int]:
     """Lanes that have samples in a window and nothing that could be a target in any of them."""
     given = {sample.lane for samples in micro_steps for sample in samples}
-    return given - {sample.lane for samples in micro_steps for sample in samples if any(sample.labels[1:])}
+    return given - {sample.lane for samples in micro_steps for sample in samples if sample.learns}
 
 
 def _halved(cut: Sequence[Sequence[Sample]], token_budget: int) -> int:

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from octavo.errors import InputError
+from octavo.models.mask_token import add_mask_row
 from octavo.models.quiet import quiet
 from octavo.models.resolve import BaseSource
 
@@ -35,7 +36,7 @@ def load_model(source: BaseSource, dtype: torch.dtype, attention: str | None = N
     """
     with _LOCK, quiet():
         read = _draw if source.init == "random" else _read
-        model = read(source, dtype, attention).eval().requires_grad_(False)
+        model = _fitted(source, read(source, dtype, attention)).eval().requires_grad_(False)
     _check_finite(source, model)
     return model
 
@@ -111,6 +112,18 @@ def skeleton(source: BaseSource) -> nn.Module:
         config = read_config(source)
         model: Any = AutoModelForCausalLM.from_config(config, trust_remote_code=source.trust_remote_code)
         model.tie_weights()
+        return _fitted(source, model)
+
+
+def _fitted(source: BaseSource, model: Any) -> Any:
+    """The model with the attention that the study asks for, and a row for a mask token that had none."""
+    known = hasattr(type(model.config), "attention_mode")
+    if known or source.attention != "causal":
+        # read by `octavo.lanes.pattern` and by models of ours; others' configs carry it along
+        model.config.attention_mode, model.config.block_size = source.attention, source.block_size
+        model.config.prediction = source.prediction
+    if source.mask is not None:
+        add_mask_row(model, source.mask)
     return model
 
 

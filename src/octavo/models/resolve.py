@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from octavo.errors import InputError
 from octavo.models.cache import build_once, cache_dir, file_sha256
 from octavo.models.embedded import EMBEDDED, embedded_folder
 from octavo.models.hub import HUB_ID, hub_folder
+from octavo.models.mask_token import MaskToken, settle_mask
 
 if TYPE_CHECKING:
     from octavo.study import Base
@@ -35,6 +36,8 @@ class BaseSource:
         init: "pretrained", or "random": weights drawn from the config alone.
         trust_remote_code: may code of the folder run?
         chat_template: the text of a template that replaces the folder's own, or None.
+        attention, block_size, prediction: who attends to whom, and of which token a logit speaks.
+        mask: the token that stands for a hidden one; None under an objective that hides none.
     """
 
     name: str
@@ -42,6 +45,10 @@ class BaseSource:
     init: str = "pretrained"
     trust_remote_code: bool = False
     chat_template: str | None = None
+    attention: str = "causal"
+    block_size: int = 32
+    prediction: str = "next"
+    mask: MaskToken | None = None
 
 
 def resolve_base(base: Base, study_dir: Path) -> BaseSource:
@@ -58,7 +65,17 @@ def resolve_base(base: Base, study_dir: Path) -> BaseSource:
     folder = _folder(base, study_dir)
     _check(base, folder)
     template = _template(base, study_dir)
-    return BaseSource(base.name, folder, base.init, base.trust_remote_code, template)
+    source = BaseSource(
+        base.name,
+        folder,
+        base.init,
+        base.trust_remote_code,
+        template,
+        base.attention,
+        base.block_size or 32,
+        base.prediction,
+    )
+    return source if base.objective == "causal" else replace(source, mask=settle_mask(base, source))
 
 
 def _folder(base: Base, study_dir: Path) -> Path:

@@ -13,6 +13,7 @@ FACTS = """| | |
 | optimizer steps | {steps} |
 | learning rate | {learning_rate:g}, {schedule}, {warmup} warm-up steps |
 | batch | {batch} sequences x {accumulation} |
+| objective | {objective} |
 """
 
 _TEXT = (
@@ -73,4 +74,5 @@ def card_facts(task: Task, base: str, study: str, parameters: int) -> dict[str, 
         "batch": train.batch_size,
         "accumulation": train.accumulation,
         "parameters": parameters,
+        "objective": task.feed.objective.said,
     }

@@ -12,10 +12,13 @@ import torch
 
 from octavo.artifacts import Folder
 from octavo.corpus.example import load_examples
+from octavo.corpus.symbol_tokens import symbol_units
 from octavo.errors import InputError
 from octavo.expand import Run
 from octavo.lanes.dropout import hash_key
 from octavo.lanes.pack import Sample
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective
 
 
 class Encoded(Protocol):
@@ -52,6 +55,7 @@ class Tokens:
         id: of the example; where: file and line, for messages.
         ids, labels: of equal length.
         targets: how many labels can be predicted.
+        units: for each token the number of the inserted symbol that it is part of, or -1; None: not looked for.
     """
 
     id: str
@@ -59,10 +63,14 @@ class Tokens:
     ids: tuple[int, ...]
     labels: tuple[bool, ...]
     targets: int
+    units: tuple[int, ...] | None = None
 
 
-def tokenise(path: Path, encoder: Encoder, max_length: int) -> list[Tokens]:
+def tokenise(path: Path, encoder: Encoder, max_length: int, symbols: bool = False) -> list[Tokens]:
     """Read a data file into tokens, cut at `max_length` (the data stage has dropped what must not be cut).
+
+    Arguments:
+        symbols: find out which tokens belong to one inserted symbol.
 
     Raises:
         InputError: a row has no target left.
@@ -77,7 +85,8 @@ def tokenise(path: Path, encoder: Encoder, max_length: int) -> list[Tokens]:
             raise InputError(
                 f"{where}: no target token is left within train.max_length {max_length}; raise it or drop the row"
             )
-        rows.append(Tokens(example.id, where, ids, labels, targets))
+        units = tuple(symbol_units(encoder, example)[:max_length]) if symbols else None
+        rows.append(Tokens(example.id, where, ids, labels, targets, units))
     if not rows:
         raise InputError(f"{path} holds no examples")
     return rows
@@ -95,6 +104,7 @@ class Feed:
         seed: of the run.
         batch_size, accumulation: a step reads up to their product; the last step of an epoch what is left.
         epochs, steps: the length; one of them is None.
+        objective: makes samples of examples.
     """
 
     rows: Sequence[Tokens]
@@ -103,6 +113,7 @@ class Feed:
     accumulation: int
     epochs: int | None
     steps: int | None
+    objective: Objective = CAUSAL
 
     @property
     def steps_per_epoch(self) -> int:
@@ -127,22 +138,16 @@ class Feed:
         return [chosen[i : i + self.batch_size] for i in range(0, len(chosen), self.batch_size)]
 
     def window(self, step: int, lane: int) -> list[list[Sample]]:
-        """The samples of a step for a lane; every target weighs one over the targets of the whole window.
+        """The samples of a step for a lane; what is drawn for them follows from run seed, step and example."""
+        batches = [[(i, self.rows[i]) for i in batch] for batch in self.batches(step)]
+        return self.objective.window(batches, self.seed, step, lane)
 
-        A window without a target has no such weight: nan; the lane does not step on it.
-        """
-        batches = self.batches(step)
-        targets = sum(self.rows[i].targets for batch in batches for i in batch)
-        weight = 1.0 / targets if targets else math.nan
-        return [[self.sample(i, lane, step, weight) for i in batch] for batch in batches]
-
-    def sample(self, index: int, lane: int, step: int, weight: float) -> Sample:
-        """One example as a lane reads it at a step; its dropout follows from run seed, step and example."""
-        row = self.rows[index]
-        return Sample(lane, row.ids, row.labels, weight, hash_key("dropout", self.seed, step, index))
+    def outline(self, index: int, lane: int) -> Sample:
+        """An example as the sample that takes the most; its dropout is that of step 0."""
+        return self.objective.outline(self.rows[index], lane, hash_key("dropout", self.seed, 0, index))
 
     def tokens_of(self, step: int) -> tuple[int, int]:
-        """(tokens, targets) of a step's window."""
+        """(tokens, labelled ones) of a step's window; under masked diffusion not all labelled ones are targets."""
         chosen = [i for batch in self.batches(step) for i in batch]
         return sum(len(self.rows[i].ids) for i in chosen), sum(self.rows[i].targets for i in chosen)
 
@@ -156,19 +161,20 @@ def load_rows(
     runs: Sequence[Run], folder: Folder, encoder: Encoder
 ) -> dict[str, tuple[list[Tokens], list[Tokens]]]:
     """Train and held-out tokens of every run; runs that read the same file at the same length share them."""
-    made: dict[tuple[Path, int], list[Tokens]] = {}
+    made: dict[tuple[Path, int, bool], list[Tokens]] = {}
 
-    def rows(path: Path, max_length: int) -> list[Tokens]:
+    def rows(path: Path, max_length: int, symbols: bool) -> list[Tokens]:
         if not path.exists():
             raise InputError(f"{path} is missing: run `octavo data` for this study first")
-        key = (path, max_length)
+        key = (path, max_length, symbols)
         if key not in made:
-            made[key] = tokenise(path, encoder, max_length)
+            made[key] = tokenise(path, encoder, max_length, symbols)
         return made[key]
 
     found = {}
     for run in runs:
         place = folder.data(run.variant)
-        length = run.train.max_length
-        found[run.id] = (rows(place / "train.jsonl", length), rows(place / "heldout.jsonl", length))
+        length, symbols = run.train.max_length, run.train.mask_symbols
+        train = rows(place / "train.jsonl", length, symbols)
+        found[run.id] = (train, rows(place / "heldout.jsonl", length, False))
     return found

@@ -14,9 +14,9 @@ from octavo.lanes.base import BaseModel
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.pack import Sample
 from octavo.lanes.peft_io import Matrices, unmoved_layers
-from octavo.lanes.scoring import score_all
 from octavo.lanes.trace import Fault, find_fault
 from octavo.lanes.window import LaneEngine, WindowResult
+from octavo.objectives.objective import Objective, Row, score_rows
 from octavo.training.tasks import Task
 from octavo.training.trips import answer, finite_trip, learning_rate, nonfinite_trip, optimizer_spec
 from octavo.training.watch import Watch, WatchPlan
@@ -341,17 +341,17 @@ class PackTrainer:
 
     def _heldout_losses(self) -> dict[int, float]:
         """Mean loss a target on their own held-out set of all lanes that are due, in one pass."""
-        samples: list[Sample] = []
+        pairs: list[tuple[Objective, int, Row]] = []
         for lane, state in self._occupied():
             task = self.tasks[state.run]
             due = state.step % task.run.train.eval_every == 0 or state.step == task.total_steps
             if due and not state.quarantined:
-                samples += [Sample(lane, row.ids, row.labels) for row in task.heldout]
-        losses, counts = score_all(self.base, samples, self.scoring_tokens, halved=self._take_halved_scoring)
+                pairs += [(task.feed.objective, lane, row) for row in task.heldout]
+        losses = score_rows(self.base, pairs, self.scoring_tokens, halved=self._take_halved_scoring)
         found: dict[int, float] = {}
-        for lane in {s.lane for s in samples}:
-            picked = [i for i, s in enumerate(samples) if s.lane == lane]
-            found[lane] = sum(losses[i] for i in picked) / sum(counts[i] for i in picked)
+        for lane in {lane for _, lane, _ in pairs}:
+            picked = [i for i, pair in enumerate(pairs) if pair[1] == lane]
+            found[lane] = sum(losses[i] for i in picked) / sum(pairs[i][2].targets for i in picked)
         return found
 
     def _release(self) -> None:

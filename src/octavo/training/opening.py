@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
 from octavo.lanes.shortage import SampleTooLarge
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective
 from octavo.study import Study
 from octavo.training.loop import PackTrainer, Recorder
 from octavo.training.memory import PeakMeter
@@ -29,13 +31,14 @@ def open_pack(
     told: Callable[[str], None],
     after_window: Callable[[PackTrainer], None] | None = None,
     vitals: WatchPlan | None = None,
+    objective: Callable[[Run], Objective] = lambda _: CAUSAL,
 ) -> tuple[Plan, PackTrainer, bool]:
     """The trainer of a base's runs and its plan; is the plan new?
 
     Arguments:
         rows: train and held-out tokens by run. limit: bytes. meter: made before the base was loaded.
         frozen: the plan of an earlier call: it stands, unless `lanes.memory` was changed.
-        recorder: makes what the trainer reports to. vitals: what is watched.
+        recorder: makes what the trainer reports to. vitals: what is watched. objective: of each run.
 
     Raises:
         InputError: base, adapters and one longest example do not fit, by what was counted or measured.
@@ -44,7 +47,7 @@ def open_pack(
     shorter = frozen is not None and frozen.shortened_to is not None
     while True:
         used = shortened(rows) if shorter else rows
-        tasks = [make_task(run, *used[run.id], model.model) for run in runs]
+        tasks = [make_task(run, *used[run.id], model.model, objective(run)) for run in runs]
         trainer = None
         try:
             plan, new = _plan(study, tasks, model, limit, frozen)

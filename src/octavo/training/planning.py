@@ -76,7 +76,7 @@ def plan_pack(
         adapter_parameters=max(parameters),
         targets=sorted({name for task in tasks for name in task.adapter.targets}),
         lanes=lanes,
-        longest_example=max(len(r.ids) for task in tasks for r in [*task.feed.rows, *task.heldout]),
+        longest_example=max(task.longest for task in tasks),
         limit_bytes=limit,
         demand=_demand(study, tasks, lanes, parameters),
         path=path or path_of(model, tasks),
@@ -106,7 +106,7 @@ def _demand(study: Study, tasks: Sequence[Task], lanes: int, parameters: Sequenc
         largest=largest,
         heldout_tokens=lambda budget: largest_heldout(tasks, budget),
         adapter_numbers=sum(parameters),
-        prompts=study.evaluate.generations * (len(tasks) + 1),
+        prompts=study.evaluate.generations * (len(tasks) + 1) if tasks[0].feed.objective.writes else 0,
         longest_prompt=max(len(row.ids) for task in tasks for row in task.heldout),
         new_tokens=MAX_NEW_TOKENS,
     )

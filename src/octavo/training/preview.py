@@ -13,6 +13,7 @@ from octavo.expand import Run
 from octavo.lanes.base import BaseModel
 from octavo.models.load import load_model, skeleton
 from octavo.models.resolve import BaseSource
+from octavo.objectives.objective import make_objective
 from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
@@ -117,7 +118,7 @@ def _of_base(
     dtype = pick_dtype(base.dtype, device)
     limit, free = memory_limit(study.lanes.memory, device), device_limit(device) - held(device)
     shape = skeleton(source)
-    tasks = [make_task(run, *rows[run.id], shape) for run in runs]
+    tasks = [make_task(run, *rows[run.id], shape, make_objective(base, source, run.train)) for run in runs]
     if method == "replicas":
         plan = plan_replica(study, tasks, shape, dtype, limit, device.type, progress.message)
     elif probe:
@@ -160,7 +161,16 @@ def _probed(
     model = BaseModel(load_model(source, pick_dtype(base.dtype, device)).to(device))
     nobody: Any = _Nobody()
     plan, trainer, _ = open_pack(
-        study, runs, rows, model, limit, meter, None, lambda _: nobody, progress.message
+        study,
+        runs,
+        rows,
+        model,
+        limit,
+        meter,
+        None,
+        lambda _: nobody,
+        progress.message,
+        objective=lambda run: make_objective(base, source, run.train),
     )
     trainer.close()
     model.close()

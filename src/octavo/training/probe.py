@@ -176,7 +176,7 @@ def _samples(tasks: Sequence[Task], tokens: int) -> Iterator[Sample]:
     for lane, task in enumerate(tasks):
         rows = task.feed.rows
         longest = max(range(len(rows)), key=lambda i: len(rows[i].ids))
-        yield task.feed.sample(longest, lane, 0, 1.0)
+        yield task.feed.outline(longest, lane)
     used = 0
     for step in range(_WINDOWS):
         for lane, task in enumerate(tasks):

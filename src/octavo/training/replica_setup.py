@@ -12,6 +12,7 @@ from octavo.artifacts import Folder
 from octavo.expand import Run
 from octavo.models.load import skeleton
 from octavo.models.resolve import BaseSource
+from octavo.objectives.objective import make_objective
 from octavo.settings import Base
 from octavo.study import Study
 from octavo.training.data import Encoder, load_rows
@@ -120,7 +121,10 @@ class _Setup:
 
     def _planned(self, runs: Sequence[Run], rows: Rows, length: int | None) -> list[Replica]:
         model = skeleton(self.source)
-        tasks = [make_task(run, *rows[run.id], model) for run in runs]
+        tasks = [
+            make_task(run, *rows[run.id], model, make_objective(self.base, self.source, run.train))
+            for run in runs
+        ]
         groups = {
             method: [task for task in tasks if task.run.train.method == method]
             for method in dict.fromkeys(run.train.method for run in runs)

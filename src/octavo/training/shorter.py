@@ -40,4 +40,5 @@ def shortened(rows: Rows, length: int = SHORTEST) -> dict[str, tuple[list[Tokens
 
 def _cut(row: Tokens, length: int) -> Tokens:
     labels = row.labels[:length]
-    return Tokens(row.id, row.where, row.ids[:length], labels, sum(labels[1:]))
+    units = None if row.units is None else row.units[:length]
+    return Tokens(row.id, row.where, row.ids[:length], labels, sum(labels[1:]), units)

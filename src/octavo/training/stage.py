@@ -13,6 +13,7 @@ from octavo.lanes.shortage import give_back
 from octavo.ledger import Ledger
 from octavo.models.load import load_model
 from octavo.models.resolve import BaseSource
+from octavo.objectives.objective import make_objective
 from octavo.progress import Progress
 from octavo.settings import Base
 from octavo.study import Study
@@ -123,7 +124,18 @@ def _train_pack(
     told = progress.message
     vitals = watch_plan(study, base.name, folder, encoder, most_positions(model.config))
     plan, trainer, new = open_pack(
-        study, runs, rows, model, limit, meter, frozen, recorder, told, after_window, vitals
+        study,
+        runs,
+        rows,
+        model,
+        limit,
+        meter,
+        frozen,
+        recorder,
+        told,
+        after_window,
+        vitals,
+        lambda run: make_objective(base, source, run.train),
     )
     if opened is not None:
         opened(trainer)

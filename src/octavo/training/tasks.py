@@ -12,6 +12,8 @@ from octavo.lanes.adapters import AdapterSpec, count_parameters
 from octavo.lanes.base import BaseModel
 from octavo.lanes.optimizer import OptimizerSpec
 from octavo.lanes.targets import features_of, resolve_targets
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective
 from octavo.training.data import Feed, Tokens
 from octavo.training.schedules import factor
 
@@ -38,14 +40,29 @@ class Task:
         """Optimizer steps until the run ends."""
         return self.feed.total_steps
 
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest sample that it will read."""
+        rows = [*self.feed.rows, *self.heldout]
+        return max(len(self.feed.objective.outline(row, 0).ids) for row in rows)
+
     def learning_rate(self, step: int) -> float:
         """Of the step with this number, counted from 0."""
         train = self.run.train
         return train.learning_rate * factor(train.schedule, step, self.total_steps)
 
 
-def make_task(run: Run, rows: Sequence[Tokens], heldout: Sequence[Tokens], model: nn.Module) -> Task:
+def make_task(
+    run: Run,
+    rows: Sequence[Tokens],
+    heldout: Sequence[Tokens],
+    model: nn.Module,
+    objective: Objective = CAUSAL,
+) -> Task:
     """Resolve a run's settings against the model.
+
+    Arguments:
+        objective: of the run, from `octavo.objectives.objective.make_objective`.
 
     Raises:
         InputError: train.lora.targets matches no layer.
@@ -55,7 +72,7 @@ def make_task(run: Run, rows: Sequence[Tokens], heldout: Sequence[Tokens], model
     targets = resolve_targets(model, train.lora.targets) if train.method == "lora" else []
     return Task(
         run=run,
-        feed=Feed(rows, run.seed, train.batch_size, train.accumulation, train.epochs, train.steps),
+        feed=Feed(rows, run.seed, train.batch_size, train.accumulation, train.epochs, train.steps, objective),
         heldout=heldout,
         adapter=AdapterSpec(
             rank=train.lora.rank,

@@ -29,13 +29,15 @@ def largest_micro_step(tasks: Sequence[Task], lanes: int, budget: int) -> Rows:
         for step in split_micro_steps(chunks, budget):
             tokens = sum(len(sample.ids) for sample in step)
             if tokens > largest.tokens:
-                largest = Rows(tokens, sum(sum(sample.labels[1:]) for sample in step))
+                largest = Rows(tokens, sum(len(sample.targets) for sample in step))
     return largest
 
 
 def largest_heldout(tasks: Sequence[Task], budget: int) -> int:
     """Most tokens of a pack of held-out examples, of which all runs' may be read together."""
-    lengths = [len(row.ids) for task in tasks for row in task.heldout]
+    lengths = [
+        len(s.ids) for task in tasks for row in task.heldout for s in task.feed.objective.heldout(row, 0)
+    ]
     return min(sum(lengths), max(budget, max(lengths, default=0)))
 
 
@@ -58,5 +60,4 @@ def _windows(tasks: Sequence[Task], lanes: int) -> Iterator[list[list[list[Sampl
 
 
 def _lengths(task: Task, step: int, lane: int) -> list[list[Sample]]:
-    rows = task.feed.rows
-    return [[Sample(lane, rows[i].ids, rows[i].labels) for i in batch] for batch in task.feed.batches(step)]
+    return [[task.feed.outline(i, lane) for i in batch] for batch in task.feed.batches(step)]
