@@ -15,9 +15,13 @@ from tests.lanes.tiny import tiny_llama
 PROMPTS = ([1, 2, 3, 4, 5], [9, 8, 7, 6, 5, 4, 3], [50, 60])
 
 
-def watched(ranks: Sequence[int] = (4, 4, 2), moved: bool = True, layers: int = 2) -> Watched:
+def watched(
+    ranks: Sequence[int] = (4, 4, 2), moved: bool = True, layers: int = 2, attention: str = "causal"
+) -> Watched:
     """Lanes with random adapters of these ranks on all linear layers; `moved`: B is not zero."""
-    base = BaseModel(tiny_llama(num_hidden_layers=layers))
+    model = tiny_llama(num_hidden_layers=layers)
+    model.config.attention_mode, model.config.block_size = attention, 2
+    base = BaseModel(model)
     targets = tuple(resolve_targets(base.model, "all-linear"))
     specs = [AdapterSpec(rank, 8, 0.0, targets) for rank in ranks]
     bank = AdapterBank(base.model, specs, len(ranks))

@@ -87,6 +87,10 @@ class Objective(Protocol):
         """What is scored of a held-out row, the same for every run and step; the sum is the row's loss in nats."""
         ...
 
+    def glance(self, row: Row, lane: int) -> Sample:
+        """One reading of a row, the same for every run and step, weighted so that its losses add up to the row's."""
+        ...
+
 
 def make_objective(base: Base, source: BaseSource, train: Train) -> Objective:
     """The objective of a run.

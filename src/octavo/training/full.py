@@ -58,7 +58,7 @@ class FullTrainer(PackTrainer):
 
     def make_watch(self, vitals: WatchPlan) -> Watch:
         """What reads the vitals of a model without adapters."""
-        return Watch(vitals, self.base, self.bank, self.optimizer, whole=True)
+        return Watch(vitals, self.base, self.bank, self.optimizer, whole=True, objective=self.objective)
 
     def find_fault(self, lane: int, samples: Sequence[Sample]) -> Fault:
         """Find the first tensor that is not finite: a parameter, an activation, the loss or a gradient."""

@@ -153,7 +153,12 @@ class PackTrainer:
 
     def make_watch(self, vitals: WatchPlan) -> Watch:
         """What reads their vitals."""
-        return Watch(vitals, self.base, self.bank, self.optimizer)
+        return Watch(vitals, self.base, self.bank, self.optimizer, objective=self.objective)
+
+    @property
+    def objective(self) -> Objective:
+        """Of the base, hence of all runs: one of them stands for what they share."""
+        return next(iter(self.tasks.values())).feed.objective
 
     def find_fault(self, lane: int, samples: Sequence[Sample]) -> Fault:
         """Find the first tensor of a lane's window that is not finite."""

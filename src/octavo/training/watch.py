@@ -13,6 +13,8 @@ from octavo.lanes.adapters import AdapterBank
 from octavo.lanes.base import BaseModel
 from octavo.lanes.optimizer import LaneOptimizer
 from octavo.lanes.shortage import give_back, is_out_of_memory
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective
 from octavo.vitals.signal import Cadence, History, LaneMoment, Signal, Watched, read_signals
 from octavo.vitals.signals import make_signals
 from octavo.vitals.thresholds import Thresholds, number
@@ -121,6 +123,7 @@ class Watch:
         base, bank, optimizer: of the trainer, its lanes still empty: what is read then is the base model.
         whole: all weights train: what speaks of adapters is left out, and no snapshot is kept, since it would be a
             copy of the model.
+        objective: of the runs.
 
     Attributes:
         traces, verdicts, snapshots: by lane.
@@ -133,8 +136,10 @@ class Watch:
         bank: AdapterBank,
         optimizer: LaneOptimizer,
         whole: bool = False,
+        objective: Objective = CAUSAL,
     ) -> None:
         self.plan, self.base, self.bank, self.optimizer, self.whole = plan, base, bank, optimizer, whole
+        self.objective = objective
         self.traces = [Trace() for _ in range(bank.lanes)]
         self.verdicts: list[Verdict | None] = [None] * bank.lanes
         self.snapshots: list[Snapshot | None] = [None] * bank.lanes
@@ -149,7 +154,7 @@ class Watch:
     def use(self, cadence: Cadence) -> None:
         """Read as often as this from now on."""
         self.cadence = cadence
-        made = make_signals(Watched(self.base, self.bank, self.plan.prompts, cadence))
+        made = make_signals(Watched(self.base, self.bank, self.plan.prompts, cadence, self.objective))
         self.signals = [one for one in made if not (self.whole and one.name in _OF_ADAPTERS)]
 
     def begin(self, lane: int) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from octavo.lanes.attention import visible
+from octavo.lanes.pattern import Pattern
 
 
 def effective_rank(singular: Tensor) -> Tensor:
@@ -41,20 +42,26 @@ def singular_values(matrix: Tensor) -> Tensor:
     return torch.where(good[..., None], found, torch.nan)
 
 
-def attention_weights(q: Tensor, k: Tensor, scaling: float | None, window: int | None) -> Tensor:
-    """Causal attention [H, L, L] of one sequence in float32: q [1, H, L, D], k [1, H_kv, L, D]."""
+def seen_by(pattern: Pattern, length: int, window: int | None, device: torch.device) -> Tensor:
+    """Which keys each row of a sequence in one part sees, bool [L, L]; a window is one of causal attention."""
+    if pattern.causal:
+        return visible(length, length, window, device)
+    seen_LL = pattern.visible(torch.arange(length, device=device))
+    return torch.ones(length, length, dtype=torch.bool, device=device) if seen_LL is None else seen_LL
+
+
+def attention_weights(q: Tensor, k: Tensor, scaling: float | None, seen_LL: Tensor) -> Tensor:
+    """Attention [H, L, L] of one sequence in float32: q [1, H, L, D], k [1, H_kv, L, D]; `seen_LL` of `seen_by`."""
     k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
     scores = q.float() @ k.float().mT * (q.shape[-1] ** -0.5 if scaling is None else scaling)
-    mask = visible(q.shape[2], k.shape[2], window, q.device)
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)[0]
+    return torch.softmax(scores.masked_fill(~seen_LL, -math.inf), dim=-1)[0]
 
 
-def row_entropy(weights_HLL: Tensor, window: int | None) -> Tensor:
+def row_entropy(weights_HLL: Tensor, seen_LL: Tensor) -> Tensor:
     """Mean over heads and rows of H(row) / ln n, n the keys that the row sees; rows that see one key have none.
 
     0: every row looks at one token; 1: at all alike. nan where nothing has two keys, or a weight is not finite.
     """
-    length = weights_HLL.shape[-1]
-    seen_L = visible(length, length, window, weights_HLL.device).sum(dim=-1)
+    seen_L = seen_LL.sum(dim=-1)
     share_HL = torch.special.entr(weights_HLL).sum(dim=-1) / seen_L.clamp_min(2).log()
-    return share_HL[:, seen_L > 1].mean() if length > 1 and window != 1 else weights_HLL.new_tensor(math.nan)
+    return share_HL[:, seen_L > 1].mean()

@@ -16,6 +16,8 @@ from torch import Tensor
 
 from octavo.lanes.adapters import AdapterBank
 from octavo.lanes.base import BaseModel
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,14 @@ class Watched:
         base, bank: the frozen model and the adapters on it.
         prompts: token ids of the fixed prompts, each of at least two.
         cadence: how often.
+        objective: what is learned.
     """
 
     base: BaseModel
     bank: AdapterBank
     prompts: Sequence[Sequence[int]]
     cadence: Cadence = Cadence()
+    objective: Objective = CAUSAL
 
 
 class Signal(Protocol):

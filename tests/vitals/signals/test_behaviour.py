@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from octavo.lanes.pattern import additive
+from octavo.objectives.masked_diffusion import MaskedDiffusion
 from octavo.vitals.signal import Watched, read_signals
 from octavo.vitals.signals import make_signals, probe, spectrum
 from tests.lanes.tiny import VOCABULARY, tiny_llama
@@ -157,3 +160,45 @@ def test_every_signal_of_the_folder_is_read_and_none_changes_the_lanes() -> None
     }
     assert torch.equal(seen.bank.flat_KP, before)
     assert "rho" not in read_signals(make_signals(seen), moments([0], 23))[0]
+
+
+@pytest.mark.parametrize("kind", ["full", "block"])
+def test_under_masked_diffusion_the_probe_is_its_bound_on_the_same_masks(kind: str) -> None:
+    objective = MaskedDiffusion(VOCABULARY - 1, attention=kind, block=2)
+    seen = replace(watched((4, 2), attention=kind), objective=objective)
+    signal = probe.make(seen)
+    found = read_signals([signal], moments([1, 0], 10))
+    for lane in range(2):
+        losses, _ = seen.base.score([objective.glance(prompt, lane) for prompt in signal.prompts])
+        tokens = sum(len(ids) - 1 for ids in PROMPTS)
+        assert found[lane]["probe_nll"] == pytest.approx(sum(losses) / tokens, rel=1e-4)
+        assert 0 < found[lane]["probe_entropy"] <= math.log(VOCABULARY)
+        assert found[lane]["probe_share"] is None
+    assert read_signals([signal], moments([0], 20))[0] == found[0]
+    history = read_signals(make_signals(seen), moments([0], 12))[0]
+    assert history["loss_mean"] == 1.0
+    assert history["loss_of_ln_v"] is None
+
+
+@pytest.mark.parametrize("kind", ["full", "block"])
+def test_the_spectrum_of_attention_follows_who_sees_whom(kind: str) -> None:
+    seen = watched((4,), moved=False, attention=kind)
+    read = read_signals([spectrum.make(seen)], moments([0], 50))[0]["attention"]["0"]
+    plain = tiny_llama()
+    plain.set_attn_implementation("eager")
+    entropy, ranks = [], []
+    for ids in PROMPTS[:2]:
+        n = len(ids)
+        sees = torch.tensor([[kind == "full" or j // 2 <= i // 2 for j in range(n)] for i in range(n)])
+        with torch.no_grad():
+            mask = additive(sees, torch.float32)[None, None]
+            out = plain(input_ids=torch.tensor([ids]), attention_mask=mask, output_attentions=True)
+        weights = out.attentions[0][0].double()
+        assert bool(((weights > 0) == sees).all())
+        rows = torch.special.entr(weights).sum(-1) / sees.sum(-1).log()
+        entropy.append(float(rows[:, sees.sum(-1) > 1].mean()))
+        p = torch.linalg.svdvals(weights)
+        p = p / p.sum(-1, keepdim=True)
+        ranks.append(float(torch.special.entr(p).sum(-1).exp().mean()) / n)
+    assert read["entropy"] == pytest.approx(sum(entropy) / 2, rel=1e-3)
+    assert read["rank"] == pytest.approx(sum(ranks) / 2, rel=1e-3)

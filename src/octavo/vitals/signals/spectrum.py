@@ -11,11 +11,13 @@ from torch import Tensor, nn
 
 from octavo.lanes.observe import observe_attention
 from octavo.lanes.pack import Sample, build_pack
+from octavo.lanes.pattern import Pattern, pattern_of
 from octavo.vitals.ranks import (
     attention_weights,
     effective_rank,
     product_singular_values,
     row_entropy,
+    seen_by,
     singular_values,
     stable_rank,
 )
@@ -32,9 +34,9 @@ class Spectrum:
     """`update_ranks`, `attention` and `hidden_rank`, at step 0 (the base model's own) and every 50.
 
     update_ranks: {layer: [stable rank, effective rank]} of every B A, at most r; null where it is zero.
-    attention: {number of a layer: {entropy, rank, singular_values}} of every fourth layer on two prompts: mean row
-        entropy / ln n; effective rank / n; the largest singular values, each over the first, means over heads. The
-        eigenvalues of a causal attention matrix are its diagonal and say nothing.
+    attention: {number of a layer: {entropy, rank, singular_values}} of every fourth layer on two prompts, in which
+        nothing is hidden: mean row entropy / ln n; effective rank / n; the largest singular values, each over the
+        first, means over heads. The eigenvalues of a causal attention matrix are its diagonal and say nothing.
     hidden_rank: {number of a layer: effective rank} of what the layer puts out, less its mean over positions.
     Missing is null: a model whose attention cannot be observed has no `attention`.
 
@@ -46,6 +48,7 @@ class Spectrum:
     def __init__(self, watched: Watched) -> None:
         self.base, self.bank = watched.base, watched.bank
         self.prompts, self.every = watched.prompts[:_PROMPTS], watched.cadence.spectrum_every
+        self.pattern = pattern_of(self.base.config)
         self.layers = decoder_layers(self.base)[::_LAYER_STEP]
 
     def due(self, step: int) -> bool:
@@ -73,7 +76,7 @@ class Spectrum:
 
         def see(module: nn.Module, sequence: int, q: Tensor, k: Tensor, *rest: Any) -> None:
             if (number := owners.get(id(module))) is not None:
-                attention.setdefault(number, {})[sequence] = _attention_figures(q, k, *rest)
+                attention.setdefault(number, {})[sequence] = _attention_figures(q, k, *rest, self.pattern)
 
         with self._watch_layers(hidden, pack.tokens), observe_attention(see):
             self.base.hidden(pack)
@@ -134,14 +137,17 @@ def _of_lane(host: Mapping[str, Tensor], place: int) -> dict[str, Any]:
     return {"attention": attention or None, "hidden_rank": hidden or None}
 
 
-def _attention_figures(q: Tensor, k: Tensor, scaling: float | None, window: int | None) -> Tensor:
+def _attention_figures(
+    q: Tensor, k: Tensor, scaling: float | None, window: int | None, pattern: Pattern
+) -> Tensor:
     """Row entropy, effective rank / n and the first singular values over the largest, of one sequence."""
-    weights_HLL = attention_weights(q, k, scaling, window)
+    seen_LL = seen_by(pattern, q.shape[2], window, q.device)
+    weights_HLL = attention_weights(q, k, scaling, seen_LL)
     singular_HL = singular_values(weights_HLL)
     rank = effective_rank(singular_HL).mean() / weights_HLL.shape[-1]
     relative = (singular_HL / singular_HL[:, :1]).mean(dim=0)[:SINGULAR_VALUES]
     figures = relative.new_full((_OF_ATTENTION,), torch.nan)
-    figures[0], figures[1] = row_entropy(weights_HLL, window).double(), rank
+    figures[0], figures[1] = row_entropy(weights_HLL, seen_LL).double(), rank
     figures[2 : 2 + len(relative)] = relative
     return figures
 

@@ -23,13 +23,14 @@ class TrainLoss:
     """`loss_mean`, `loss_start` (nats a token) and `loss_of_ln_v` (a share), at every step.
 
     Formula: mean of the last 10 losses; mean of the first 10, null until they are there; the first over ln V, the
-    loss of a model that knows nothing of its vocabulary of V.
+    loss of a model that knows nothing of its vocabulary of V; null under masked diffusion, which a base that has not
+    learned it yet begins above.
     """
 
     name = "training loss"
 
-    def __init__(self, vocabulary: int) -> None:
-        self.ceiling = math.log(vocabulary)
+    def __init__(self, vocabulary: int, bound: bool = False) -> None:
+        self.ceiling = None if bound else math.log(vocabulary)
 
     def due(self, step: int) -> bool:
         """At every step."""
@@ -46,10 +47,10 @@ class TrainLoss:
     def _of(self, losses: Sequence[float]) -> dict[str, float | None]:
         mean = window_mean(losses[-WINDOW:])
         start = window_mean(losses[:WINDOW]) if len(losses) >= WINDOW else None
-        share = None if mean is None else mean / self.ceiling
+        share = None if mean is None or self.ceiling is None else mean / self.ceiling
         return {"loss_mean": mean, "loss_start": start, "loss_of_ln_v": share}
 
 
 def make(watched: Watched) -> TrainLoss:
     """The signal."""
-    return TrainLoss(int(watched.base.config.get_text_config().vocab_size))
+    return TrainLoss(int(watched.base.config.get_text_config().vocab_size), watched.objective.bound)
