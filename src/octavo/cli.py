@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -247,15 +247,22 @@ def verify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines only.")] = False,
     steps: Annotated[int, typer.Option(min=4, help="Optimizer steps of the shorter runs.")] = 20,
+    objective: Annotated[
+        Literal["causal", "masked_diffusion"] | None,
+        typer.Option(
+            help="What is learned, in the place of the bases' own; looking ahead where tokens are hidden."
+        ),
+    ] = None,
 ) -> None:
     """Prove that lanes train what each run trains alone, and what plain PEFT trains; exit code 1 if not."""
     from octavo.study import Base, Study
-    from octavo.verification.command import verify_base
+    from octavo.verification.command import under, verify_base
 
     chosen = Study.load(study) if study else None
     good = True
     for one in chosen.bases if chosen else [Base()]:
-        found, holds = verify_base(one, chosen.directory if chosen else Path.cwd(), steps, quiet=as_json)
+        base = under(one, objective)
+        found, holds = verify_base(base, chosen.directory if chosen else Path.cwd(), steps, quiet=as_json)
         typer.echo(json.dumps(found))
         good = good and holds
     _leave_unless(good)

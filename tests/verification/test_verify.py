@@ -13,7 +13,12 @@ from octavo.corpus.encode import Encoder
 from octavo.lanes import linear
 from octavo.lanes.base import BaseModel
 from octavo.models.load import load_model, load_tokenizer
+from octavo.models.resolve import resolve_base
+from octavo.objectives.masked_diffusion import MaskedDiffusion
+from octavo.objectives.objective import make_objective
+from octavo.settings import Base, Train
 from octavo.training.tasks import Task
+from octavo.verification.command import under
 from octavo.verification.verify import holds, verify
 
 STEPS = 8
@@ -101,3 +106,64 @@ def test_a_planted_fault_is_seen(model_and_encoder, fault, seen: list[str]):
     assert not found["bitwise"]
     for figure in seen:
         assert found[figure] > 1e-2, figure
+
+
+@pytest.mark.parametrize(
+    ("attention", "prediction"), [("full", "next"), ("block", "same"), ("block", "next"), ("causal", "next")]
+)
+def test_masked_diffusion_holds_whoever_sees_whom(tiny, model_and_encoder, attention: str, prediction: str):
+    base = Base(
+        name="tiny",
+        model=str(tiny.folder),
+        objective="masked_diffusion",
+        attention=attention,
+        prediction=prediction,
+        block_size=8,
+    )
+    source = resolve_base(base, tiny.folder)
+    objective = make_objective(base, source, Train())
+    found = verify(load_model(source, torch.float32), model_and_encoder[1], STEPS, objective=objective)
+    assert holds(found), found
+    assert found["bitwise"] is True
+
+
+def hidden_tokens_are_shown():
+    """The mask forgotten: the loss is there, and every token can be read off."""
+    plain = MaskedDiffusion._made
+
+    def made(self, lane, ids, labels, row, hidden, *rest):
+        places = [*range(len(ids))] if len(rest) < 4 or rest[3] is None else rest[3]
+        return plain(self, lane, [row.ids[p] for p in places], labels, row, hidden, *rest)
+
+    return swapped(MaskedDiffusion, "_made", made)
+
+
+def losses_of_hidden_tokens_unweighted():
+    return swapped(
+        MaskedDiffusion,
+        "sample",
+        lambda self, row, hidden, *rest, plain=MaskedDiffusion.sample: plain(
+            self, row, dict.fromkeys(hidden, 1.0), *rest
+        ),
+    )
+
+
+@pytest.mark.parametrize("fault", [hidden_tokens_are_shown, losses_of_hidden_tokens_unweighted])
+def test_a_fault_of_masked_diffusion_is_seen(tiny, model_and_encoder, fault):
+    base = Base(name="tiny", model=str(tiny.folder), objective="masked_diffusion", attention="full")
+    source = resolve_base(base, tiny.folder)
+    objective = make_objective(base, source, Train())
+    found = verify(
+        load_model(source, torch.float32), model_and_encoder[1], STEPS, fault=fault, objective=objective
+    )
+    assert found["max_relative_difference_peft"] > 1e-2
+    assert found["max_relative_difference"] > 1e-2
+
+
+def test_a_base_may_be_made_to_learn_another_objective():
+    one = Base(name="a", model="b", dtype="float32")
+    other = under(one, "masked_diffusion")
+    assert (other.objective, other.attention, other.prediction) == ("masked_diffusion", "full", "next")
+    assert other.dtype == "float32"
+    assert under(other, None) is other
+    assert under(other, "causal") == one

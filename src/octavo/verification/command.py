@@ -11,7 +11,8 @@ from rich.console import Console
 from octavo.corpus.encode import Encoder
 from octavo.models.load import load_model, load_tokenizer
 from octavo.models.resolve import resolve_base
-from octavo.settings import Base
+from octavo.objectives.objective import make_objective
+from octavo.settings import Base, Train
 from octavo.verification.verify import holds, verify
 
 
@@ -26,5 +27,17 @@ def verify_base(base: Base, directory: Path, steps: int, quiet: bool = False) ->
     source = resolve_base(base, directory)
     encoder = Encoder(load_tokenizer(source), None, base.eos, base.pad)
     model = load_model(source, torch.float32)
-    found = verify(model, encoder, steps, lambda text: console.print(f"{base.name}: {text}"))
-    return found, holds(found)
+    objective = make_objective(base, source, Train())
+    found = verify(
+        model, encoder, steps, lambda text: console.print(f"{base.name}: {text}"), objective=objective
+    )
+    return {"objective": base.objective, **found}, holds(found)
+
+
+def under(base: Base, objective: str | None) -> Base:
+    """The base as it is, or made to learn another objective: causal, or masked diffusion with full attention."""
+    if objective in (None, base.objective):
+        return base
+    keys = {"attention": "full"} if objective == "masked_diffusion" else {}
+    own = {"objective", "attention", "block_size", "prediction", "mask_token"}
+    return Base.model_validate(base.model_dump(exclude=own) | {"objective": objective, **keys})

@@ -1,10 +1,10 @@
-"""The plain way to train one adapter: PEFT, padded batches, torch's AdamW, transformers' schedules."""
+"""The plain way to train one adapter: PEFT, torch's AdamW, transformers' schedules; causal models in padded batches."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,10 +15,11 @@ from torch.optim.lr_scheduler import LRScheduler
 from octavo.lanes.peft_io import Matrices
 from octavo.training.data import Tokens
 from octavo.training.tasks import Task
+from octavo.verification.masked_reference import masked_losses
 
 
 def train_reference(model: Any, task: Task, start: Matrices) -> Matrices:
-    """Train a task without any of our lanes; only its data order is ours.
+    """Train a task without any of our lanes; only its data order and draws are ours.
 
     Arguments:
         model: the frozen model with its own attention; it is copied.
@@ -37,11 +38,9 @@ def train_reference(model: Any, task: Task, start: Matrices) -> Matrices:
     optimizer = _optimizer(a, b, task)
     scheduler = _scheduler(optimizer, task)
     for step in range(task.total_steps):
-        batches = [[task.feed.rows[i] for i in batch] for batch in task.feed.batches(step)]
-        targets = sum(row.targets for batch in batches for row in batch)
         optimizer.zero_grad()
-        for batch in batches:
-            _summed_loss(adapted, batch).div(targets).backward()
+        for part in _losses[task.feed.objective.name](adapted, task, step):
+            part.backward()
         if task.optimizer.max_grad_norm is not None:
             torch.nn.utils.clip_grad_norm_([*a, *b], task.optimizer.max_grad_norm)
         optimizer.step()
@@ -50,6 +49,20 @@ def train_reference(model: Any, task: Task, start: Matrices) -> Matrices:
         name: (layers[name].lora_A.default.weight.detach(), layers[name].lora_B.default.weight.detach())
         for name in task.adapter.targets
     }
+
+
+def _causal_losses(model: Any, task: Task, step: int) -> Iterator[Tensor]:
+    """The parts that a step's loss is the sum of, one a micro-batch."""
+    batches = [[task.feed.rows[i] for i in batch] for batch in task.feed.batches(step)]
+    targets = sum(row.targets for batch in batches for row in batch)
+    for batch in batches:
+        yield _summed_loss(model, batch).div(targets)
+
+
+_losses: dict[str, Callable[[Any, Task, int], Iterator[Tensor]]] = {
+    "causal": _causal_losses,
+    "masked_diffusion": masked_losses,
+}
 
 
 def adapt(model: Any, task: Task, start: Matrices) -> Any:

@@ -13,6 +13,8 @@ from octavo.lanes.base import BaseModel
 from octavo.lanes.difference import relative_difference, same_bits
 from octavo.lanes.peft_io import Matrices
 from octavo.lanes.targets import linear_layers
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective
 from octavo.training.data import Encoder
 from octavo.training.loop import LaneState, PackTrainer
 from octavo.training.tasks import Task, make_task
@@ -85,6 +87,7 @@ def verify(
     steps: int = 20,
     say: Callable[[str], None] = lambda _: None,
     fault: Callable[[], AbstractContextManager[None]] = nullcontext,
+    objective: Objective = CAUSAL,
 ) -> dict[str, Any]:
     """Compare eight mixed runs trained in lanes with each alone, with another cut, and with plain PEFT.
 
@@ -92,6 +95,7 @@ def verify(
         model: in float32, on the CPU, with any attention; left as it was.
         steps: optimizer steps of the short runs; the long ones take a third more.
         say: told of each arm.
+        objective: what the runs learn.
         fault: a context that is entered around the fused arms only (tests plant mistakes through it).
 
     Returns:
@@ -103,7 +107,8 @@ def verify(
 
     def tasks_of(runs: Sequence[Run]) -> list[Task]:
         return [
-            make_task(run, data[run.train.max_length], data[run.train.max_length][:2], model) for run in runs
+            make_task(run, data[run.train.max_length], data[run.train.max_length][:2], model, objective)
+            for run in runs
         ]
 
     kinds = list(dict.fromkeys(name.rsplit(".", 1)[-1] for name in linear_layers(model)))
@@ -120,7 +125,7 @@ def verify(
     without = tasks_of(make_runs(steps, kinds, dropout=False))
     with fault():
         plain_lanes = train_lanes(model, without, LANES, _WHOLE)
-    say("without dropout, by padded PEFT and torch AdamW")
+    say("without dropout, by plain PEFT and torch AdamW")
     peft = {t.run.id: train_reference(plain, t, plain_lanes.started[t.run.id]) for t in without}
     rows = []
     for task in tasks:
