@@ -221,6 +221,8 @@ def _generations(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         detail = line["detail"]
         entry = found.setdefault(line["item"], {"prompt": detail["prompt"], "answers": {}})
         entry["answers"][line["run"]] = detail["answer"]
+        if "reason" in detail:
+            entry.setdefault("reasons", {})[line["run"]] = detail["reason"]
     return list(found.values())
 
 

@@ -40,6 +40,7 @@ def headline(results: Mapping[str, Any], losses: Losses) -> tuple[str, list[str]
         _not_finite(runs),
         _unmet(criteria),
         *_losses(runs, losses),
+        _bounds(results),
         seed_limits(runs),
     ]
     if results.get("comparisons"):
@@ -132,6 +133,19 @@ def _losses(runs: list[Run], losses: Losses) -> list[str]:
             f"{fixed(shared[best])} ({best}){against}."
         )
     return texts or ["No held-out loss was measured."]
+
+
+def _bounds(results: Mapping[str, Any]) -> str:
+    """What the losses of bases that guess hidden tokens are."""
+    bases = list(results.get("bases") or [])
+    hiding = [str(base.get("name")) for base in bases if base.get("objective") == "masked_diffusion"]
+    if not hiding:
+        return ""
+    beside = " They do not stand beside those of the other bases." if len(hiding) < len(bases) else ""
+    return (
+        f"Losses of {listed(hiding)} are of hidden tokens (masked diffusion): held-out ones are upper bounds, "
+        f"estimated with the same tokens hidden for all runs; a training step's moves with how many it hides.{beside}"
+    )
 
 
 def _share(part: int, known: int, total: int) -> str:

@@ -140,15 +140,22 @@ def _criterion(entry: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _generation(entry: Mapping[str, Any], runs: list[Run]) -> tuple[str, list[tuple[str, str | None]]]:
-    """(prompt, [(run or base, text or None)]), base first; a run without an answer is shown with None."""
-    answers = entry.get("answers") or {}
+def _generation(entry: Mapping[str, Any], runs: list[Run]) -> tuple[str, list[tuple[str, str | None, str]]]:
+    """(prompt, [(run or base, text or None, why there is none)]), base first; a run without an answer has None."""
+    answers, reasons = entry.get("answers") or {}, entry.get("reasons") or {}
     bases = [name for name in answers if name.startswith(BASE_PREFIX)]
     names = dict.fromkeys([*bases, *(str(run.get("id")) for run in runs), *answers])
     prompt = entry.get("prompt")
     if isinstance(prompt, list):
         prompt = "\n".join(str(turn.get("content") if isinstance(turn, Mapping) else turn) for turn in prompt)
-    return str(prompt), [(name, None if answers.get(name) is None else str(answers[name])) for name in names]
+    return str(prompt), [
+        (
+            name,
+            None if answers.get(name) is None else str(answers[name]),
+            str(reasons.get(name, "not generated")),
+        )
+        for name in names
+    ]
 
 
 def _throughput(throughput: Mapping[str, Any]) -> list[tuple[str, str]]:
