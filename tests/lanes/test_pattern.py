@@ -180,8 +180,10 @@ def test_what_cannot_look_ahead_is_refused():
     own = copy.deepcopy(model.config)
     own._attn_implementation = "eager"
     model.model.layers[0].self_attn.config = own
-    with pytest.raises(InputError, match="attention: full cannot be had"):
-        BaseModel(looking("full", model))
+    with pytest.raises(InputError, match=r"attention: full cannot be had of it\. Choose another base"):
+        BaseModel(looking("full", copy.deepcopy(model)))
+    with pytest.raises(InputError, match="It may be rounding: take dtype: float32"):
+        BaseModel(looking("full", model.to(torch.bfloat16)))
     with pytest.raises(ValueError, match="none of causal, full, block"):
         pattern_of(looking("sideways").config)
     with pytest.raises(ValueError, match="does not write a token after the other"):

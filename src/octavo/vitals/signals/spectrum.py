@@ -76,7 +76,7 @@ class Spectrum:
 
         def see(module: nn.Module, sequence: int, q: Tensor, k: Tensor, *rest: Any) -> None:
             if (number := owners.get(id(module))) is not None:
-                attention.setdefault(number, {})[sequence] = _attention_figures(q, k, *rest, self.pattern)
+                attention.setdefault(number, {})[sequence] = _attention_figures(q, k, self.pattern, *rest)
 
         with self._watch_layers(hidden, pack.tokens), observe_attention(see):
             self.base.hidden(pack)
@@ -138,7 +138,7 @@ def _of_lane(host: Mapping[str, Tensor], place: int) -> dict[str, Any]:
 
 
 def _attention_figures(
-    q: Tensor, k: Tensor, scaling: float | None, window: int | None, pattern: Pattern
+    q: Tensor, k: Tensor, pattern: Pattern, scaling: float | None, window: int | None
 ) -> Tensor:
     """Row entropy, effective rank / n and the first singular values over the largest, of one sequence."""
     seen_LL = seen_by(pattern, q.shape[2], window, q.device)
