@@ -262,3 +262,14 @@ def test_the_program_itself(arguments: list[str], code: int, message: str) -> No
     assert "Traceback" not in result.stderr
     if arguments == ["--version"]:
         assert result.stdout == f"octavo {octavo.__version__}\n"
+
+
+def test_figures_are_printed_as_json_where_asked(pipeline: Pipeline) -> None:
+    assert json.loads(command("run", "study.yaml", "--out", "o", "--json").stdout) == GOOD
+    assert json.loads(command("data", "study.yaml", "--out", "o", "--json").stdout) == {}
+    pipeline.act = lambda: Ledger(Folder("o").ledger).ensure(Study.load("study.yaml").expand())
+    Path("o").mkdir(exist_ok=True)
+    rows = json.loads(command("train", "study.yaml", "--out", "o", "--json").stdout)
+    assert [(row["run"], row["state"]) for row in rows] == [("control-s0", "queued")]
+    found = json.loads(command("recipes", "--json").stdout)
+    assert "control" in [row["name"] for row in found]

@@ -5,6 +5,7 @@ Heavy imports stand inside the functions, so that `octavo --help` answers at onc
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 from pathlib import Path
@@ -92,6 +93,7 @@ OutOption = Annotated[Path, typer.Option("--out", help="The study folder: everyt
 StageOut = Annotated[
     Path | None, typer.Option("--out", help="The study folder; not needed where STUDY_OR_OUT is one.")
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. train.learning_rate=1e-3."),
@@ -127,15 +129,17 @@ def init(path: Annotated[Path, typer.Argument(help="The file to write.")] = Path
 
 
 @app.command()
-def demo(out: OutOption = Path("out/demo")) -> None:
+def demo(out: OutOption = Path("out/demo"), as_json: JsonOption = False) -> None:
     """Train the eight demo variants on the embedded model; minutes on two CPU cores."""
-    _run("demo", out, [])
+    _run("demo", out, [], as_json)
 
 
 @app.command()
-def run(study: StudyArgument, out: OutOption, settings: SetOption = None) -> None:
+def run(
+    study: StudyArgument, out: OutOption, settings: SetOption = None, as_json: JsonOption = False
+) -> None:
     """Do a whole study: data, training, evaluation, report. The same command continues after a stop."""
-    _run(study, out, settings or [])
+    _run(study, out, settings or [], as_json)
 
 
 @app.command()
@@ -144,11 +148,15 @@ def data(
     out: StageOut = None,
     settings: SetOption = None,
     show: Annotated[int, typer.Option("--show", min=0, help="Print N examples of all variants.")] = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Make the datasets and their quality cards only."""
     from rich.console import Console
 
     folder, cards = _stage("stage_data", study, out, settings)
+    if as_json:
+        _print_json(cards)
+        return
     console = Console()
     if cards:
         from octavo.corpus.card_table import card_table
@@ -170,18 +178,17 @@ def plan(
     probe: Annotated[
         bool, typer.Option("--probe", help="Measure two steps: corrects the memory, predicts the time.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Predict memory and time of a study before anything is trained; writes nothing."""
     from octavo import pipeline
-    from octavo.artifacts import json_safe
     from octavo.progress import open_progress
     from octavo.study import Study
 
     out = Path(study) if (Path(study) / "study.yaml").is_file() else None
     found = pipeline.stage_plan(Study.load(study, settings or []), out, open_progress(), probe)
     if as_json:
-        typer.echo(json.dumps(json_safe([one.to_json() for one in found]), allow_nan=False))
+        _print_json([one.to_json() for one in found])
         return
     from rich.console import Console
 
@@ -192,14 +199,18 @@ def plan(
 
 
 @app.command()
-def train(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
+def train(
+    study: StageArgument, out: StageOut = None, settings: SetOption = None, as_json: JsonOption = False
+) -> None:
     """Train only, on the datasets that are there."""
     from octavo.artifacts import Folder
     from octavo.ledger import Ledger
 
     folder, _ = _stage("stage_train", study, out, settings)
     rows = Ledger(Folder(folder).ledger).rows()
-    for row in rows:
+    if as_json:
+        _print_json(rows)
+    for row in () if as_json else rows:
         typer.echo(f"{row['run']}\t{row['state']}")
     _leave_unless(all(row["state"] == "completed" for row in rows))
 
@@ -219,20 +230,19 @@ def report(study: StageArgument, out: StageOut = None, settings: SetOption = Non
 @app.command()
 def check(
     path: Annotated[Path, typer.Argument(help="An adapter folder, a .safetensors file or a study folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     base: Annotated[
         str | None, typer.Option("--base", help="The adapters' base, if not the one that they name.")
     ] = None,
     scan: Annotated[bool, typer.Option("--scan", help="Read the files only, load no base.")] = False,
 ) -> None:
     """Count NaN and Inf in saved weights, tell whether each adapter moved and what it is on its base; 1 if bad."""
-    from octavo.artifacts import json_safe
     from octavo.vitals.check import check_adapter
     from octavo.vitals.check_table import check_table
 
     found = check_adapter(path, None if scan else base or "own")
     if as_json:
-        typer.echo(json.dumps(json_safe(found), ensure_ascii=False, allow_nan=False))
+        _print_json(found)
     else:
         from rich.console import Console
 
@@ -270,13 +280,12 @@ def verify(
 
 @app.command()
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     seconds: Annotated[float, typer.Option("--seconds", min=1, help="That one probe may take.")] = 60.0,
 ) -> None:
     """Try what this machine trains on and say what is missing; exit code 1 if nothing can train."""
     import os
 
-    from octavo.artifacts import json_safe
     from octavo.models.cache import cache_dir
     from octavo.training.doctor.examine import examine
     from octavo.training.doctor.known import save
@@ -285,7 +294,10 @@ def doctor(
     found = examine(os.environ, cache_dir(), seconds)
     if found.cache["writable"]:
         save(found.devices[1], os.environ)
-    typer.echo(json.dumps(json_safe(found.to_json())) if as_json else examination_text(found))
+    if as_json:
+        _print_json(found.to_json())
+    else:
+        typer.echo(examination_text(found))
     _leave_unless(found.good)
 
 
@@ -311,7 +323,7 @@ def power(
     wanted: Annotated[
         float, typer.Option("--power", min=0.1, max=0.999, help="How often to be found.")
     ] = 0.8,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Seeds and items that an effect needs, from a study's own spreads or from given ones."""
     from octavo.evaluation.power_command import measured, plan_power, power_table, power_words, settle_spread
@@ -322,7 +334,7 @@ def power(
     spread = settle_spread(found, run_sd, item_sd, items)
     plan = plan_power(spread, effect, alpha, comparisons, wanted, seeds)
     if as_json:
-        typer.echo(json.dumps(plan))
+        _print_json(plan)
         return
     from rich.console import Console
 
@@ -331,12 +343,15 @@ def power(
 
 
 @app.command()
-def recipes() -> None:
+def recipes(as_json: JsonOption = False) -> None:
     """List the recipes that a variant can name, each with an example."""
     from rich.console import Console
 
-    from octavo.corpus.preview import show
+    from octavo.corpus.preview import describe_recipes, show
 
+    if as_json:
+        _print_json(describe_recipes())
+        return
     show(Console())
 
 
@@ -344,11 +359,9 @@ def recipes() -> None:
 def keys(
     prefix: Annotated[str, typer.Argument(help="Only this key and those below it, e.g. train.lora.")] = "",
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/study-file.md.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the keys of a study file: what each takes, its default, its meaning."""
-    import dataclasses
-
     from rich.console import Console
 
     from octavo.reference import keys_below, keys_table, reference_text
@@ -358,7 +371,7 @@ def keys(
         return
     found = keys_below(prefix)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(key) for key in found]))
+        _print_json([dataclasses.asdict(key) for key in found])
     else:
         Console().print(keys_table(found))
 
@@ -379,13 +392,21 @@ app.command()(cli_use.generate)
 app.command()(cli_use.export)
 
 
-def _run(study: str, out: Path, settings: list[str]) -> None:
+def _print_json(found: Any) -> None:
+    from octavo.artifacts import json_safe
+
+    typer.echo(json.dumps(json_safe(found), ensure_ascii=False, allow_nan=False))
+
+
+def _run(study: str, out: Path, settings: list[str], as_json: bool) -> None:
     from octavo import pipeline
     from octavo.progress import open_progress
     from octavo.study import Study
 
     results = pipeline.run(Study.load(study, settings), out, open_progress())
-    for row in results["runs"]:
+    if as_json:
+        _print_json(results)
+    for row in () if as_json else results["runs"]:
         typer.echo("\t".join([row["id"], row["state"], _figure(row.get("heldout_loss"))]))
     unmet = [item["name"] for item in results.get("criteria") or [] if item["met"] is False]
     if unmet:
