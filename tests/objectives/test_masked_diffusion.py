@@ -194,6 +194,17 @@ def test_an_outline_is_the_largest_sample_of_a_row():
                 assert len(sample.ids) == len(most.ids)
 
 
+@pytest.mark.parametrize(("kind", "shift"), KINDS)
+def test_tokens_of_a_step_are_those_that_are_read(kind: str, shift: int):
+    tokens = [Tokens(r.id, "", tuple(r.ids), tuple(r.labels), r.targets) for r in ROWS]
+    feed = Feed(tokens, 0, 2, 1, 1, None, objective(kind, shift))
+    for step in range(2):
+        samples = flat(feed.window(step, 0))
+        assert feed.tokens_of(step)[0] == sum(len(s.ids) for s in samples)
+    whole = sum(len(row.ids) for row in ROWS)
+    assert (feed.total_tokens()[0] > whole) == (kind == "block")
+
+
 def test_a_row_without_an_answer_has_nothing_to_learn():
     empty = Toy("e", [1, 2, 3], [False] * 3)
     ((sample,),) = objective().window([[(0, empty)]], 0, 0, 0)

@@ -174,6 +174,14 @@ def test_a_plan_counts_all_that_may_be_hidden_and_every_reading(whole: Whole) ->
     assert plan.longest_example == task.longest <= max(len(row.ids) for row in [*rows[0], *rows[1]])
 
 
+def test_the_plan_from_the_file_is_that_of_the_training(whole: Whole) -> None:
+    (found,) = pipeline.stage_plan(whole.study, probe=True)
+    trained = json.loads(Folder(whole.out).plan.read_text(encoding="utf-8"))["packs"]["tiny"]
+    for key in ("lanes", "longest_example", "analytic_bytes"):
+        assert getattr(found.plan, key) == trained[key], key
+    assert found.plan.predicted_seconds
+
+
 @pytest.mark.parametrize(
     "keys",
     [

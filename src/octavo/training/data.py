@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -147,9 +148,14 @@ class Feed:
         return self.objective.outline(self.rows[index], lane, hash_key("dropout", self.seed, 0, index))
 
     def tokens_of(self, step: int) -> tuple[int, int]:
-        """(tokens, labelled ones) of a step's window; under masked diffusion not all labelled ones are targets."""
+        """(tokens read, labelled ones) of a step's window; under masked diffusion not all labelled ones are targets."""
         chosen = [i for batch in self.batches(step) for i in batch]
-        return sum(len(self.rows[i].ids) for i in chosen), sum(self.rows[i].targets for i in chosen)
+        return sum(self._lengths[i] for i in chosen), sum(self.rows[i].targets for i in chosen)
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        """Tokens that are read of each row: one in blocks is read twice, a tail without labels not at all."""
+        return [len(self.objective.outline(row, 0).ids) for row in self.rows]
 
     def total_tokens(self) -> tuple[int, int]:
         """(tokens, targets) of the whole run."""
