@@ -141,7 +141,8 @@ def _row(
             leads.append(_lead_of(one.trace, alarm, vocabulary))
     seen = sum(_after(t, alarms[t.name]) for t in data)
     false = sum(alarms[t.name] is not None for t in well)
-    least = "none" if any(value is None for value in leads) else _dash(min(leads, default=None))
+    known = [value for value in leads if value is not None]
+    least = "none" if len(known) < len(leads) else _dash(min(known, default=None))
     return [
         f"{stopped} of {len(dead)}",
         f"{early} of {len(rates)}",

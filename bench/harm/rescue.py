@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from octavo.training.watch import WatchPlan
-
 from harm.trials import ALPHA, BATCH, DROPOUT, MICRO_STEP_TOKENS, RANK, Trial, feed_of
 from octavo.expand import Run
 from octavo.lanes.adapters import AdapterSpec
@@ -19,6 +17,7 @@ from octavo.lanes.peft_io import Matrices, nonfinite_count
 from octavo.settings import Train
 from octavo.training.loop import LaneState, PackTrainer
 from octavo.training.tasks import Task
+from octavo.training.watch import WatchPlan
 from octavo.vitals.prompts import prompt_ids
 from octavo.vitals.signal import Cadence
 from octavo.vitals.thresholds import Thresholds

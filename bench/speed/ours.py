@@ -28,7 +28,13 @@ class Quiet:
         """Nothing."""
 
     def event(
-        self, task: Task, step: int, kind: str, evidence: str, action: str, found: object = None  # noqa: ARG002
+        self,
+        task: Task,
+        step: int,
+        kind: str,
+        evidence: str,
+        action: str,
+        found: object = None,  # noqa: ARG002
     ) -> None:
         """Nothing is to happen in a bench; what does changes the figures."""
         if kind != "unmoved":  # the few steps of a bench begin with a rate of zero
