@@ -17,6 +17,7 @@ from octavo.study import Study
 from octavo.study_folder import read_exploratory
 from octavo.training.device import library_versions
 from octavo.training.plan_file import plans_of
+from octavo.vitals.figures import curves_of, figures_of
 
 SCHEMA = 1
 
@@ -50,6 +51,7 @@ def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, A
         "memory": _memory(plans),
         "throughput": _throughput(plans),
         "matrix": matrix,
+        "vitals": {base.name: _vitals(folder, base.name) for base in study.bases},
         "evaluation": {
             "heldout": _families(lines),
             "generations": _generations(_lines(folder, "generations")),
@@ -91,6 +93,19 @@ def _base(base: Any, plans: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _vitals(folder: Folder, base: str) -> dict[str, Any] | None:
+    """Thresholds in force, how often was read, and the base model's own figures; None where nothing was watched."""
+    path = folder.out / "vitals" / f"{base}.json"
+    if not path.exists():
+        return None
+    there = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        "thresholds": there["thresholds"],
+        "every": there["every"],
+        "base": json_safe(figures_of(there["base"] or {})),
+    }
+
+
 def _run(
     run: Run, row: dict[str, Any], folder: Folder, lines: Sequence[dict[str, Any]], matrix: dict[str, Any]
 ) -> dict[str, Any]:
@@ -122,6 +137,7 @@ def _run(
         "seconds": last.get("seconds"),
         "events": events,
         "curves": _curves(metrics),
+        "vitals": json_safe(curves_of(metrics)),
     }
 
 

@@ -267,3 +267,10 @@ def test_hooks_and_cadence_come_in_by_the_public_seam(base: Path, tmp_path: Path
     results = pipeline.run(study_of(tmp_path, base), tmp_path / "out", opened=opened)
     assert {run["verdict"] for run in results["runs"]} == {"healthy"}
     assert all("probe_nll" in row["vitals"] for row in rows_of(tmp_path / "out", RUNS[0]))
+
+
+def test_what_a_run_reads_over_and_over_is_read(calm: Path):
+    shares = [row["vitals"].get("repeat_share") for row in rows_of(calm, RUNS[0])]
+    # four examples a step of some eighteen: none of the first twenty is in more than a few
+    assert shares[4] is not None
+    assert 0.05 <= shares[4] <= 0.3

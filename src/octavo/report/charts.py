@@ -53,6 +53,7 @@ def curve_chart(
     smooth: bool = False,
     points: bool = False,
     starts: Mapping[int, float] | None = None,
+    levels: Sequence[float] = (),
     faint: Sequence[Series] = (),
     frame: Sequence[Series] | None = None,
     small: bool = False,
@@ -60,10 +61,10 @@ def curve_chart(
     """Draw curves over steps as one inline SVG.
 
     `smooth` draws a moving mean over the faint raw values, `points` marks each value, `starts` gives
-    styles a hollow point at step 0, `faint` are curves in the background, `frame` the curves that set
-    the axes when not `series` themselves (panels to be compared), `small` a panel of a quarter of the
-    page. A stretch of non-finite values is a marker at the upper edge: x for nan, a triangle for inf.
-    `name` keeps ids apart on one page.
+    styles a hollow point at step 0, `levels` are values that lie across as dotted lines, `faint` are curves
+    in the background, `frame` the curves that set the axes when not `series` themselves (panels to be
+    compared), `small` a panel of a quarter of the page. A stretch of non-finite values is a marker at the
+    upper edge: x for nan, a triangle for inf. `name` keeps ids apart on one page.
     """
     with mpl.rc_context(RC | {"svg.hashsalt": name}):
         figure = Figure(figsize=(2.9, 1.75) if small else (6.0, 3.25), facecolor="none")
@@ -77,7 +78,9 @@ def curve_chart(
             _draw(axes, one, smooth, points)
         for style, value in (starts or {}).items():
             axes.plot([0], [value], marker="o", markersize=4, color=colour(style), markerfacecolor="none")
-        _frame(axes, [*(frame or series), *faint], list((starts or {}).values()), small)
+        for value in levels:
+            axes.axhline(value, color=SOFT, linestyle=":", linewidth=1.1)
+        _frame(axes, [*(frame or series), *faint], [*(starts or {}).values(), *levels], small)
         buffer = io.StringIO()
         canvas.print_svg(buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return _inline(buffer.getvalue(), name, title)

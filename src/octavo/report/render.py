@@ -19,6 +19,7 @@ from octavo.report.headline import headline
 from octavo.report.matrix import BASE_PREFIX, Losses, heat_rows
 from octavo.report.numbers import DASH, count, fixed
 from octavo.report.runs import Run, event_rows, run_rows, run_styles
+from octavo.report.vitals import alarm_rows, threshold_rows, vitals_charts
 
 if TYPE_CHECKING:
     from octavo.artifacts import Folder
@@ -86,6 +87,9 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "legend": legend,
         "charts": charts(runs, losses, styles),
         "panels": panels(runs, styles),
+        "alarms": alarm_rows(runs),
+        "vitals": vitals_charts(results, styles),
+        "thresholds": threshold_rows(results),
         "columns": losses.columns,
         "heat": heat_rows(losses, runs),
         "generations": [_generation(entry, runs) for entry in evaluation.get("generations") or []],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import zlib
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,6 +67,11 @@ class Tokens:
     labels: tuple[bool, ...]
     targets: int
     units: tuple[int, ...] | None = None
+
+    @property
+    def content(self) -> int:
+        """A number that examples of equal ids share (CRC-32 of them)."""
+        return zlib.crc32(array("q", self.ids).tobytes())
 
 
 def tokenise(path: Path, encoder: Encoder, max_length: int, symbols: bool = False) -> list[Tokens]:

@@ -293,7 +293,13 @@ class PackTrainer:
         if self.watch is None:
             return {}
         steps = {lane: state.step for lane, state in self._occupied()}
-        return self.watch.read(steps, result.losses, result.grad_norms)
+        contents = {lane: self._contents(state) for lane, state in self._occupied()}
+        return self.watch.read(steps, result.losses, result.grad_norms, contents)
+
+    def _contents(self, state: LaneState) -> list[int]:
+        """What the step that has just passed read, a number an example."""
+        feed = self.tasks[state.run].feed
+        return [feed.rows[i].content for batch in feed.batches(state.step - 1) for i in batch]
 
     def _guard(self, result: WindowResult) -> None:
         """Answer for every lane whose window or step was not finite, or whose vitals trip."""

@@ -23,6 +23,7 @@ from octavo.vitals.verdict import HEALTHY, WATCHED, Verdict, judge
 # of a run's history and lines, what the signals and the verdict can still ask for: windows of at most 51 norms, the
 # first ten losses, and the latest reading of what is read every few steps
 _FIRST, _LAST = 10, 60
+_CONTENTS = 20  # steps, as many as `octavo.vitals.signals.repeats` looks back
 # signals that speak of adapters; a model that trains whole has none
 _OF_ADAPTERS = ("relative update", "precision")
 # a snapshot is good where the relative update is below this part of its threshold: one that is about to trip would
@@ -62,10 +63,11 @@ class Trace:
     rows: list[dict[str, Any]] = field(default_factory=list)
     health: str = HEALTHY
 
-    def add(self, loss: float, grad_norm: float) -> None:
-        """Note a step."""
+    def add(self, loss: float, grad_norm: float, contents: Sequence[int]) -> None:
+        """Note a step; `contents` are numbers that equal examples share."""
         history = self.history
-        history.add(loss, grad_norm)
+        history.add(loss, grad_norm, list(contents))
+        history.contents = history.contents[-_CONTENTS:]
         if len(history.losses) > _FIRST + _LAST:
             history.losses = history.losses[:_FIRST] + history.losses[-_LAST:]
             history.grad_norms = history.grad_norms[-_LAST:]
@@ -83,6 +85,7 @@ class Trace:
             {
                 "losses": self.history.losses,
                 "grad_norms": self.history.grad_norms,
+                "contents": self.history.contents,
                 "rows": self.rows,
                 "health": self.health,
             }
@@ -91,7 +94,11 @@ class Trace:
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> Trace:
         """What `to_json` gave."""
-        history = History([float(v) for v in found["losses"]], [float(v) for v in found["grad_norms"]])
+        history = History(
+            [float(v) for v in found["losses"]],
+            [float(v) for v in found["grad_norms"]],
+            [list(keys) for keys in found["contents"]],
+        )
         return Trace(history, list(found["rows"]), found["health"])
 
 
@@ -181,7 +188,11 @@ class Watch:
         self.snapshots[lane] = Snapshot(step, self.optimizer.clock[lane], trace, tensors)
 
     def read(
-        self, steps: Mapping[int, int], losses: Sequence[float], grad_norms: Sequence[float]
+        self,
+        steps: Mapping[int, int],
+        losses: Sequence[float],
+        grad_norms: Sequence[float],
+        contents: Mapping[int, Sequence[int]],
     ) -> dict[int, dict[str, Any]]:
         """Readings of all lanes that hold a run, well or not: {lane: readings}; each gets its verdict.
 
@@ -189,9 +200,10 @@ class Watch:
 
         Arguments:
             steps: {lane: passed steps}. losses, grad_norms: of the window, by lane.
+            contents: {lane: a number for each example of the step, the same for equal ones}.
         """
         for lane in steps:
-            self.traces[lane].add(losses[lane], grad_norms[lane])
+            self.traces[lane].add(losses[lane], grad_norms[lane], contents[lane])
         found = self._readings(
             [LaneMoment(lane, step, self.traces[lane].history) for lane, step in steps.items()]
         )

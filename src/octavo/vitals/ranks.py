@@ -42,6 +42,14 @@ def singular_values(matrix: Tensor) -> Tensor:
     return torch.where(good[..., None], found, torch.nan)
 
 
+def eigenvalue_sizes(matrix: Tensor) -> Tensor:
+    """|lambda| of square matrices in float64, descending; nan where a number is not finite."""
+    good = matrix.isfinite().all(-1).all(-1)
+    safe = torch.where(good[..., None, None], matrix, 0).double()
+    found = torch.linalg.eigvals(safe).abs().sort(dim=-1, descending=True).values
+    return torch.where(good[..., None], found, torch.nan)
+
+
 def seen_by(pattern: Pattern, length: int, window: int | None, device: torch.device) -> Tensor:
     """Which keys each row of a sequence in one part sees, bool [L, L]; a window is one of causal attention."""
     if pattern.causal:

@@ -186,7 +186,7 @@ def test_the_spectrum_of_attention_follows_who_sees_whom(kind: str) -> None:
     read = read_signals([spectrum.make(seen)], moments([0], 50))[0]["attention"]["0"]
     plain = tiny_llama()
     plain.set_attn_implementation("eager")
-    entropy, ranks = [], []
+    entropy, ranks, sizes = [], [], []
     for ids in PROMPTS[:2]:
         n = len(ids)
         sees = torch.tensor([[kind == "full" or j // 2 <= i // 2 for j in range(n)] for i in range(n)])
@@ -197,8 +197,15 @@ def test_the_spectrum_of_attention_follows_who_sees_whom(kind: str) -> None:
         assert bool(((weights > 0) == sees).all())
         rows = torch.special.entr(weights).sum(-1) / sees.sum(-1).log()
         entropy.append(float(rows[:, sees.sum(-1) > 1].mean()))
+        size = torch.linalg.eigvals(weights).abs().sort(descending=True).values
+        assert float(size.max()) == pytest.approx(1, rel=1e-4)  # rows of weights sum to one
+        sizes.append(torch.nn.functional.pad(size.mean(0), (0, 16 - n), value=math.nan))
         p = torch.linalg.svdvals(weights)
         p = p / p.sum(-1, keepdim=True)
         ranks.append(float(torch.special.entr(p).sum(-1).exp().mean()) / n)
     assert read["entropy"] == pytest.approx(sum(entropy) / 2, rel=1e-3)
     assert read["rank"] == pytest.approx(sum(ranks) / 2, rel=1e-3)
+    assert "singular_values" not in read
+    known = [value for value in read["eigenvalues"] if value is not None]
+    expected = torch.stack(sizes).mean(0)[: len(known)]
+    assert known == pytest.approx(expected.tolist(), rel=1e-3, abs=1e-6)

@@ -15,6 +15,7 @@ from octavo.lanes.pattern import Pattern, pattern_of
 from octavo.vitals.ranks import (
     attention_weights,
     effective_rank,
+    eigenvalue_sizes,
     product_singular_values,
     row_entropy,
     seen_by,
@@ -36,7 +37,8 @@ class Spectrum:
     update_ranks: {layer: [stable rank, effective rank]} of every B A, at most r; null where it is zero.
     attention: {number of a layer: {entropy, rank, singular_values}} of every fourth layer on two prompts, in which
         nothing is hidden: mean row entropy / ln n; effective rank / n; the largest singular values, each over the
-        first, means over heads. The eigenvalues of a causal attention matrix are its diagonal and say nothing.
+        first, means over heads. Where attention looks ahead, `eigenvalues` in place of singular values: sizes of the
+        largest, the first of which is 1. Those of a causal attention matrix are its diagonal and say nothing.
     hidden_rank: {number of a layer: effective rank} of what the layer puts out, less its mean over positions.
     Missing is null: a model whose attention cannot be observed has no `attention`.
 
@@ -119,19 +121,24 @@ class Spectrum:
                 updates[lane] = dict(zip(names, [[or_null(v) for v in row] for row in rows], strict=True))
         order = sorted(one.lane for one in lanes)
         return [
-            {"update_ranks": updates.get(one.lane), **_of_lane(host, order.index(one.lane))} for one in lanes
+            {
+                "update_ranks": updates.get(one.lane),
+                **_of_lane(host, order.index(one.lane), self.pattern.causal),
+            }
+            for one in lanes
         ]
 
 
-def _of_lane(host: Mapping[str, Tensor], place: int) -> dict[str, Any]:
+def _of_lane(host: Mapping[str, Tensor], place: int, causal: bool) -> dict[str, Any]:
     """What was seen of one lane on the prompts; null where nothing was."""
     attention: dict[str, Any] = {}
     hidden: dict[str, Any] = {}
     for key, values in host.items():
         kind, _, number = key.partition(" ")
         if kind == "attention":
-            entropy, rank, *singular = map(or_null, values[place].tolist())
-            attention[number] = {"entropy": entropy, "rank": rank, "singular_values": singular}
+            entropy, rank, *spectrum = map(or_null, values[place].tolist())
+            name = "singular_values" if causal else "eigenvalues"
+            attention[number] = {"entropy": entropy, "rank": rank, name: spectrum}
         elif kind == "hidden":
             hidden[number] = or_null(values[place].item())
     return {"attention": attention or None, "hidden_rank": hidden or None}
@@ -140,12 +147,14 @@ def _of_lane(host: Mapping[str, Tensor], place: int) -> dict[str, Any]:
 def _attention_figures(
     q: Tensor, k: Tensor, pattern: Pattern, scaling: float | None, window: int | None
 ) -> Tensor:
-    """Row entropy, effective rank / n and the first singular values over the largest, of one sequence."""
+    """Row entropy, effective rank / n and the first singular values (or eigenvalues) over the largest, of one
+    sequence."""
     seen_LL = seen_by(pattern, q.shape[2], window, q.device)
     weights_HLL = attention_weights(q, k, scaling, seen_LL)
     singular_HL = singular_values(weights_HLL)
     rank = effective_rank(singular_HL).mean() / weights_HLL.shape[-1]
-    relative = (singular_HL / singular_HL[:, :1]).mean(dim=0)[:SINGULAR_VALUES]
+    spectrum_HL = singular_HL if pattern.causal else eigenvalue_sizes(weights_HLL)
+    relative = (spectrum_HL / spectrum_HL[:, :1]).mean(dim=0)[:SINGULAR_VALUES]
     figures = relative.new_full((_OF_ATTENTION,), torch.nan)
     figures[0], figures[1] = row_entropy(weights_HLL, seen_LL).double(), rank
     figures[2 : 2 + len(relative)] = relative
