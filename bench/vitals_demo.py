@@ -25,7 +25,7 @@ ONCE, AGAIN = 14, 24  # windows after which a NaN is written, once and from then
 
 def study_of(folder: Path, steps: int) -> Study:
     """Four runs of one small corpus on the embedded model."""
-    rates = {"healthy": 5e-4, "diverging": 3e-2, "rescued": 5e-4, "dead": 5e-4}
+    rates = {"healthy": 5e-4, "diverging": 1e-1, "rescued": 5e-4, "dead": 5e-4}
     values: dict[str, Any] = {
         "name": "vitals-demo",
         "seeds": [0],

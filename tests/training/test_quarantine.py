@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from safetensors.torch import load_file
 from octavo import pipeline
 from octavo.artifacts import Folder, read_jsonl
 from octavo.models import load as loading
+from octavo.objectives.causal import Causal
 from octavo.study import Study
 from octavo.training import data as feeding
 from octavo.training.loop import PackTrainer
@@ -173,16 +175,22 @@ def test_a_bad_last_step_exports_nothing(study: Study, clean: Path, tmp_path: Pa
 def test_an_example_with_an_infinite_loss(
     study: Study, clean: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    whole = feeding.Feed.sample
+    whole = Causal.window
     glyphs = {row["id"] for row in read_jsonl(Folder(clean).data("v3") / "train.jsonl")}
     marked = sorted(glyphs)[0]
 
-    def sample(self: feeding.Feed, index: int, lane: int, step: int, weight: float):
-        made = whole(self, index, lane, step, weight)
+    def window(self: Causal, batches: Any, seed: int, step: int, lane: int):
+        made = whole(self, batches, seed, step, lane)
         # lane 3 is the bad run's for the whole study: eight runs, eight lanes
-        return replace(made, weight=math.inf) if lane == 3 and self.rows[index].id == marked else made
+        return [
+            [
+                replace(sample, weight=math.inf) if lane == 3 and row.id == marked else sample
+                for sample, (_, row) in zip(samples, batch, strict=True)
+            ]
+            for samples, batch in zip(made, batches, strict=True)
+        ]
 
-    monkeypatch.setattr(feeding.Feed, "sample", sample)
+    monkeypatch.setattr(Causal, "window", window)
     train_only(study, tmp_path)
     assert_others_untouched(tmp_path, clean)
     step = next(s for s in range(1, 6) if marked in batch_of(study, tmp_path, s))

@@ -142,8 +142,8 @@ def losses_of_hidden_tokens_unweighted():
     return swapped(
         MaskedDiffusion,
         "sample",
-        lambda self, row, hidden, *rest, plain=MaskedDiffusion.sample: plain(
-            self, row, dict.fromkeys(hidden, 1.0), *rest
+        lambda self, row, hidden, *rest, plain=MaskedDiffusion.sample, **key: plain(
+            self, row, dict.fromkeys(hidden, 1.0), *rest, **key
         ),
     )
 

@@ -39,7 +39,7 @@ from octavo.training.windows import largest_heldout, largest_micro_step
 # tokens of a micro-step for each token of the larger probe step: a line is not trusted further out
 _MOST_STRETCH = 4
 # a token of training over a token of the probe, whose heap is fresh: holes between tensors of ever-changing sizes
-HOLES = {"cpu": 1.1, "cuda": 1.0}
+HOLES = {"cpu": 1.15, "cuda": 1.0}
 # share of a micro-step's memory that may be held when it begins, beside what is held for good: a heap that is kept
 # from step to step is torn by tensors of ever-changing sizes, one that is given back costs no time that could be seen
 _AIR = 0.25
