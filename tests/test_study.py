@@ -285,8 +285,7 @@ def test_words_that_old_readers_change_stay_names(tmp_path: Path, name: str) -> 
     [
         ("stopping: {kind: halving}", "stopping.kind"),
         ("basins: {pairs: star}", "basins.pairs"),
-        ("evaluate: {suites: [heldout, truthfulqa]}", "evaluate.suites[1]"),
-        ("evaluate: {suites: [{name: heldout, limit: 5}]}", "evaluate.suites[0]"),
+        ("evaluate: {suites: [heldout, importance]}", "evaluate.suites[1]"),
         ("report: {loggers: [wandb]}", "report.loggers[0]"),
     ],
 )

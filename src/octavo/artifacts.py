@@ -96,6 +96,11 @@ class Folder:
         """A line an item and run."""
         return self.out / "evaluation" / f"{suite}.jsonl"
 
+    @property
+    def suites(self) -> Path:
+        """What is to be known of each suite beside its lines: rule, version, chance."""
+        return self.out / "evaluation" / "suites.json"
+
     def basins(self, name: str) -> Path:
         """One basin measurement."""
         return self.out / "basins" / f"{name}.json"

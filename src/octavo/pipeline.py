@@ -41,6 +41,9 @@ def run(
         InputError: the study, its data or the output folder is wrong.
         MachineError: the disk is full or a file cannot be had.
     """
+    from octavo.evaluation.chosen import check_suites
+
+    check_suites(study)
     with _opened(study, out, progress) as work:
         work.data()
         work.train(after_window, opened)

@@ -10,6 +10,7 @@ from typing import Any
 from octavo.artifacts import Folder, json_safe, read_jsonl
 from octavo.criteria import judge
 from octavo.declared import control_variant
+from octavo.evaluation.summary import summarise
 from octavo.expand import Run
 from octavo.ledger import Ledger
 from octavo.settings import Comparison
@@ -55,6 +56,7 @@ def collect(study: Study, folder: Folder, device: dict[str, Any]) -> dict[str, A
         "evaluation": {
             "heldout": _families(lines),
             "generations": _generations(_lines(folder, "generations")),
+            "suites": summarise(folder, {run.id: run.base for run in runs}),
         },
         "data": _cards(study, folder),
         "comparisons": None,

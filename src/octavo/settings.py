@@ -219,11 +219,12 @@ class Vitals(Section):
 
 
 class SuiteChoice(Section):
-    """An evaluation suite by name, its own file and a limit of items where it takes them."""
+    """An evaluation suite by name, its own file, a limit of items and options of its own where it takes them."""
 
     name: f.Name
     file: f.Text | None = None
     limit: f.Count | None = None
+    options: f.Options = {}
 
     @model_validator(mode="before")
     @classmethod

@@ -101,6 +101,7 @@ _ANCHORS: dict[str, Callable[[str, Path], str]] = {
     "bases.*.model": _anchor_model,
     "corpus.source": _anchor_source,
     "corpus.source.*.source": _anchor_source,
+    "evaluate.suites.*.file": lambda file, folder: _join(folder, file),
     "variants.*.data": lambda data, folder: _join(folder, data),
     "variants.*.recipe": _anchor_recipe,
     "variants.*.recipe.*": _anchor_recipe,

@@ -27,7 +27,7 @@ class AllBut:
 
 UNBUILT: dict[str, Any] = {
     "stopping": ANYTHING,
-    "evaluate.suites[]": AllBut(("heldout",)),
+    "evaluate.suites[]": AllBut(("heldout", "truthfulqa", "items")),
     "basins": ANYTHING,
     "report.loggers[]": ("tensorboard", "trackio", "wandb"),
 }
@@ -73,11 +73,8 @@ def _what_is_set(path: Path, value: Any) -> list[tuple[Path, Any]]:
 def _is_unbuilt(value: Any, values: Any) -> bool:
     """Whether `value` is one of the refused (by type too: 1 is not true)."""
     if isinstance(values, AllBut):
-        rest = {key: item for key, item in value.items() if key != "name"} if isinstance(value, dict) else {}
         name = value.get("name") if isinstance(value, dict) else value
-        return isinstance(name, str) and (
-            name not in values.names or any(v is not None for v in rest.values())
-        )
+        return isinstance(name, str) and name not in values.names
     return any(type(value) is type(item) and value == item for item in values)
 
 

@@ -152,6 +152,25 @@ class Encoder:
         """The text of ids, control tokens shown."""
         return self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
+    def text_ids(self, text: str) -> list[int]:
+        """Ids of a plain text that follows the token a text starts with; control tokens in it stay text."""
+        return list(self._text_ids(text, "first"))
+
+    @property
+    def text_start(self) -> int:
+        """What the base reads before a plain text: the tokenizer's own beginning, else the token that ends a text.
+
+        Raises:
+            InputError: it has neither.
+        """
+        if self._bos_ids:
+            return self._bos_ids[0]
+        if self.eos_id is None:
+            raise InputError(
+                "The base has no token that begins or ends a text: set `eos:` of the base in the study file."
+            )
+        return self.eos_id
+
     @cached_property
     def _bos_ids(self) -> list[int]:
         """What the tokenizer puts before a text by itself."""

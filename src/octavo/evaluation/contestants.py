@@ -20,7 +20,8 @@ class Contestants:
         adapters: (name, folder) of each finished run.
 
     Attributes:
-        lanes: {name: lane}, the base's `base:<name>` included; names are what `whole` is given, where that made it.
+        lanes: {name: lane}, the base's `base:<name>` included; names are what `whole` is given, where that made it. An
+            adapter that changes nothing is the base and reads in the base's lane.
 
     Raises:
         InputError: an adapter is not finite, cannot be read, or is of another base.
@@ -36,6 +37,8 @@ class Contestants:
                 raise InputError(
                     f"{folder}: {bad} numbers of the adapter '{name}' are not finite; train it again"
                 )
+            if _changes_nothing(matrices):
+                self.lanes[name] = self.lanes[self.base_key]
         self.bank: AdapterBank | None = None
         self._install(loaded)
 
@@ -59,3 +62,8 @@ class Contestants:
         """Take the adapters off the model."""
         if self.bank is not None:
             self.bank.remove()
+
+
+def _changes_nothing(matrices: Matrices) -> bool:
+    """Whether every update is exactly zero: one of its two factors is."""
+    return all(not a.any() or not b.any() for a, b in matrices.values())

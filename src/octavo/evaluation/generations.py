@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from octavo.corpus.example import Example
 from octavo.errors import MachineError
 from octavo.evaluation.contestants import Contestants
 from octavo.evaluation.heldout import sha
+from octavo.evaluation.likelihood import Continuation
 from octavo.lanes.base import BaseModel
 from octavo.lanes.generate import generate
 from octavo.lanes.shortage import give_back, is_out_of_memory
@@ -49,16 +50,53 @@ def pick_prompts(examples: Sequence[Example], wanted: int) -> list[Example]:
 def _made(
     base: BaseModel,
     prompts: Sequence[tuple[int, Sequence[int]]],
-    stop_ids: set[int],
+    stop_ids: Collection[int],
+    max_new_tokens: int,
     progress: Callable[[int], None] | None,
+    continuation: Continuation,
 ) -> list[list[int] | None] | None:
     """Answers of prompts made side by side, None where memory ran out."""
     try:
-        return generate(base, prompts, stop_ids, MAX_NEW_TOKENS, progress)
+        return continuation(base, prompts, stop_ids, max_new_tokens, progress)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
         return None
+
+
+def continue_all(
+    base: BaseModel,
+    prompts: Sequence[tuple[int, Sequence[int]]],
+    stop_ids: Collection[int],
+    max_new_tokens: int,
+    at_once: int | None = None,
+    continuation: Continuation = generate,
+    progress: Callable[[int], None] | None = None,
+) -> list[list[int] | None]:
+    """New ids of every (lane, prompt), in order; None where logits are not finite.
+
+    Arguments:
+        at_once: most answers that are made side by side; None: all. Out of memory it is halved.
+
+    Raises:
+        MachineError: one answer alone does not fit into memory.
+    """
+    answers: list[list[int] | None] = []
+    size = at_once or max(1, len(prompts))
+    while len(answers) < len(prompts):
+        part = prompts[len(answers) : len(answers) + size]
+        made = _made(base, part, stop_ids, max_new_tokens, progress, continuation)
+        if made is not None:
+            answers += made
+            continue
+        give_back(base.device)
+        if len(part) == 1:
+            raise MachineError(
+                f"out of memory: one prompt of {len(part[0][1])} tokens cannot be answered beside the base; free "
+                "memory (other programs), and the same command continues"
+            )
+        size = len(part) // 2
+    return answers
 
 
 def answer_prompts(
@@ -80,21 +118,9 @@ def answer_prompts(
     ids = [encoder.prompt(messages, example.tools) for example, messages in asked]
     jobs = [(who, i) for i in range(len(asked)) for who in contestants.lanes]
     prompts = [(contestants.lanes[who], ids[i]) for who, i in jobs]
-    answers: list[list[int] | None] = []
-    size = at_once or len(prompts)
-    while len(answers) < len(prompts):
-        part = prompts[len(answers) : len(answers) + size]
-        made = _made(contestants.base, part, encoder.stop_ids, progress)
-        if made is not None:
-            answers += made
-            continue
-        give_back(contestants.base.device)
-        if len(part) == 1:
-            raise MachineError(
-                f"out of memory: one prompt of {len(part[0][1])} tokens cannot be answered beside the base; free "
-                "memory (other programs), and the same command continues"
-            )
-        size = len(part) // 2
+    answers = continue_all(
+        contestants.base, prompts, encoder.stop_ids, MAX_NEW_TOKENS, at_once, progress=progress
+    )
     rows = []
     for (who, i), answer in zip(jobs, answers, strict=True):
         rows.append(_line(asked[i][0], who, {"answer": None if answer is None else encoder.decode(answer)}))

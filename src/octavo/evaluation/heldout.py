@@ -39,10 +39,18 @@ class HeldoutItem:
         return f"{self.variant}/{self.example.id}"
 
 
-def load_items(variant: str, path: Path, encoder: Encoder, max_length: int) -> list[HeldoutItem]:
-    """The items of one variant's held-out file."""
-    pairs = zip(load_examples(path), tokenise(path, encoder, max_length), strict=True)
-    return [HeldoutItem(variant, example, tokens, control_characters(example)) for example, tokens in pairs]
+def load_items(
+    variant: str, path: Path, encoder: Encoder, max_length: int, limit: int | None = None
+) -> list[HeldoutItem]:
+    """The items of one variant's held-out file; of a limit, the same examples in every variant's file."""
+    pairs = list(zip(load_examples(path), tokenise(path, encoder, max_length), strict=True))
+    ranked = sorted(pairs, key=lambda pair: sha(pair[0].id))[:limit]
+    chosen = {example.id for example, _ in ranked}
+    return [
+        HeldoutItem(variant, example, tokens, control_characters(example))
+        for example, tokens in pairs
+        if example.id in chosen
+    ]
 
 
 def control_characters(example: Example) -> int:

@@ -17,7 +17,11 @@ from octavo.corpus.example import Example, load_examples
 from octavo.declared import control_variant
 from octavo.errors import InputError
 from octavo.evaluation import generations, heldout
+from octavo.evaluation.answering import Asker
+from octavo.evaluation.chosen import Chosen, choose, heldout_limit, with_data
 from octavo.evaluation.contestants import Contestants
+from octavo.evaluation.likelihood import means_of
+from octavo.evaluation.lines import Kept, chances, measure
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
 from octavo.lanes.peft_io import WEIGHTS
@@ -57,21 +61,18 @@ def evaluate(
             f"'{open_runs[0]}' ({states[open_runs[0]]}); run `octavo train` first"
         )
     made_from = _fingerprint(study, folder, [run for run in runs if states[run.id] == "completed"])
-    if _is_current(folder, made_from):
+    if _is_current(study, folder, made_from):
         progress.message("evaluation: adapters, held-out data and settings are those of last time; kept")
         return
-    lines: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
+    found = Measured(made_from, study)
     for base in study.bases:
         chosen = [run for run in runs if run.base == base.name]
         if chosen:
             done = [run for run in chosen if states[run.id] == "completed"]
-            for suite, rows in _evaluate_base(
-                study, base, chosen, done, folder, sources[base.name], encoders[base.name], progress
-            ).items():
-                lines[suite] += rows
-    for suite, rows in lines.items():
-        text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in rows)
-        write_text_atomic(folder.evaluation(suite), text)
+            _evaluate_base(
+                study, base, chosen, done, folder, sources[base.name], encoders[base.name], progress, found
+            )
+    found.write(folder)
     write_json_atomic(_stamp(folder), {"made_from": made_from})
 
 
@@ -79,8 +80,9 @@ def _stamp(folder: Folder) -> Path:
     return folder.evaluation(heldout.NAME).with_name("made_from.json")
 
 
-def _is_current(folder: Folder, made_from: str) -> bool:
-    files = [folder.evaluation(heldout.NAME), folder.evaluation(generations.NAME), _stamp(folder)]
+def _is_current(study: Study, folder: Folder, made_from: str) -> bool:
+    names = [heldout.NAME, generations.NAME, *(one.name for one in choose(study.evaluate.suites))]
+    files = [*(folder.evaluation(name) for name in names), _stamp(folder)]
     return all(f.exists() for f in files) and json.loads(files[-1].read_text())["made_from"] == made_from
 
 
@@ -95,7 +97,17 @@ def _fingerprint(study: Study, folder: Folder, done: Sequence[Run]) -> str:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     for variant in study.variants:
         digest.update((folder.data(variant.name) / "heldout.jsonl").read_bytes())
+    for one in choose(study.evaluate.suites):
+        digest.update(f"{one.name} {one.suite.version} {one.suite.rule}".encode())
+        if one.request.file is not None:
+            digest.update(_content(one.request.file))
     return digest.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """What a suite's file or folder holds."""
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    return b"".join(file.read_bytes() for file in files)
 
 
 def _weights(folder: Folder, run: Run) -> list[Path]:
@@ -114,35 +126,85 @@ def _evaluate_base(
     source: BaseSource,
     encoder: Any,
     progress: Progress,
-) -> dict[str, list[dict[str, Any]]]:
+    found: Measured,
+) -> None:
     progress.stage(f"evaluating {len(done)} runs and {base.name} itself")
     device = pick_device()
     plans = plans_of(read_plans(folder), base.name)
     budget, at_once = least(plans, "micro_step_tokens"), least(plans, "answers_at_once")
     assert budget is not None  # every plan has it
+    control = control_variant(study)
     prompts: list[Example] = []
     if study.evaluate.generations:
-        control = control_variant(study) or runs[0].variant
-        examples = load_examples(folder.data(control) / "heldout.jsonl")
+        examples = load_examples(folder.data(control or runs[0].variant) / "heldout.jsonl")
         prompts = generations.pick_prompts(examples, study.evaluate.generations)
     pairs = _assign(study, runs, done, folder, encoder, f"base:{base.name}")
     tell = _tenths(len(pairs), progress)
-    found: dict[str, list[dict[str, Any]]] = {heldout.NAME: [], generations.NAME: []}
+    heldout_lines = found.lines[heldout.NAME]
+    before = len(heldout_lines)
     objective = make_objective(base, source, runs[0].train)  # the same for all runs where it scores
     for contestants in _contestants(base, source, done, folder, device):
         own = [(who, item) for who, item in pairs if who in contestants.lanes]
-        told = _after(len(found[heldout.NAME]), tell)
+        told = _after(len(heldout_lines) - before, tell)
         try:
-            found[heldout.NAME] += heldout.score_items(contestants, own, budget, told, objective)
+            heldout_lines += heldout.score_items(contestants, own, budget, told, objective)
             if prompts and not objective.writes:
-                found[generations.NAME] += generations.no_answers(contestants, prompts)
+                found.lines[generations.NAME] += generations.no_answers(contestants, prompts)
             elif prompts:
-                found[generations.NAME] += generations.answer_prompts(
+                found.lines[generations.NAME] += generations.answer_prompts(
                     contestants, prompts, encoder, at_once=at_once
                 )
+            asker = Asker(contestants, encoder, means_of(base.objective), budget, at_once)
+            for one in found.chosen:
+                found.add(with_data(one, study, folder, control, encoder), asker, base.name, folder, progress)
         finally:
             contestants.close()
-    return found
+
+
+class Measured:
+    """The lines of all suites so far, and what is to be known of each suite."""
+
+    def __init__(self, made_from: str, study: Study) -> None:
+        self.made_from = made_from
+        self.chosen = choose(study.evaluate.suites)
+        names = [heldout.NAME, generations.NAME, *(one.name for one in self.chosen)]
+        self.lines: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        self.facts: dict[str, dict[str, Any]] = {one.name: suite_facts(one) for one in self.chosen}
+        self.kept: list[Kept] = []
+
+    def add(self, one: Chosen, asker: Asker, base: str, folder: Folder, progress: Progress) -> None:
+        """Ask the items of a suite; what an earlier call of the same study has kept is not asked again."""
+        items = one.items()
+        kept = Kept(
+            folder.evaluation(one.name).parent / "partial" / f"{base}-{one.name}.jsonl", self.made_from
+        )
+        self.kept.append(kept)
+        self.lines[one.name] += measure(asker, one, items, kept, progress.message)
+        if asker.contestants.base_key in asker.contestants.lanes:
+            self.facts[one.name]["chance"][base] = chances(asker, one, items)
+
+    def write(self, folder: Folder) -> None:
+        """Write every suite's file, whole, and forget what was kept on the way."""
+        for suite, rows in self.lines.items():
+            text = "".join(json.dumps(json_safe(row), ensure_ascii=False) + "\n" for row in rows)
+            write_text_atomic(folder.evaluation(suite), text)
+        write_json_atomic(folder.suites, self.facts)
+        for kept in self.kept:
+            kept.drop()
+
+
+def suite_facts(one: Chosen) -> dict[str, Any]:
+    """What is to be known of a suite beside its lines; `chance` is by base and metric."""
+    suite = one.suite
+    return {
+        "version": suite.version,
+        "rule": suite.rule,
+        "says": suite.says,
+        "unit": suite.unit,
+        "metric": suite.metric,
+        "limit": one.request.limit,
+        "chance": {},
+    }
 
 
 def _contestants(
@@ -192,8 +254,9 @@ def _assign(
             names.append(base_key)
         met.add(variant)
     pairs = []
+    limit = heldout_limit(study.evaluate.suites)
     for (variant, max_length), names in readers.items():
         path = folder.data(variant) / "heldout.jsonl"
-        for item in heldout.load_items(variant, path, encoder, max_length):
+        for item in heldout.load_items(variant, path, encoder, max_length, limit):
             pairs += [(who, item) for who in names]
     return pairs
