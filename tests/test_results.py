@@ -77,7 +77,7 @@ def test_an_empty_folder_gives_nulls_and_a_page(study: Study, folder: Folder):
     assert set(found["memory"].values()) == set(found["throughput"].values()) == {None}
     assert found["bases"][0]["parameters"] is None
     assert found["matrix"]["heldout_loss"] == [[None, None]] * 4
-    assert found["evaluation"] == {"heldout": None, "generations": []}
+    assert found["evaluation"] == {"heldout": None, "suites": {}, "generations": []}
     assert found["data"] == {"control": None, "spore": None}
     assert (found["comparisons"], found["basins"]) == (None, None)
     assert [(item["name"], item["met"]) for item in found["criteria"]] == [("nonfinite_parameters", None)]

@@ -7,14 +7,30 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from octavo.corpus.encode import Encoder
+from octavo.errors import InputError
 from octavo.evaluation.choices import Sequences, encode_options
 from octavo.evaluation.contestants import Contestants
 from octavo.evaluation.generations import continue_all
-from octavo.evaluation.likelihood import Means
 from octavo.evaluation.suite import Choose, Item, Read, Response, Suite, Write
-from octavo.lanes.pack import Sample
+from octavo.objectives.causal import CAUSAL
+from octavo.objectives.objective import Objective, score_rows
 
 CHUNK = 32  # items that are asked and kept at a time: what a stop can lose
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sequence whose marked tokens are scored, as objectives take rows; `units` are looked for in data only."""
+
+    id: str
+    ids: Sequence[int]
+    labels: Sequence[bool]
+    units: Sequence[int] | None = None
+
+    @property
+    def targets(self) -> int:
+        """Marked tokens; the first is never one."""
+        return sum(self.labels)
 
 
 @dataclass(frozen=True)
@@ -23,14 +39,15 @@ class Asker:
 
     Attributes:
         budget: most tokens of a pack. at_once: most answers written side by side; None: all.
+        objective: of the base; likelihoods are what it says of them, bounds on the same masks for all where it masks.
         window: most tokens that the base reads, None where it does not say.
     """
 
     contestants: Contestants
     encoder: Encoder
-    means: Means
     budget: int
     at_once: int | None = None
+    objective: Objective = CAUSAL
 
     @property
     def window(self) -> int | None:
@@ -61,15 +78,16 @@ class Asker:
 
     def _likelihoods(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Response]]:
         asked = [self.sequences(item) for item in items]
-        samples = [
-            Sample(lane, ids, labels)
-            for one in asked
+        pairs = [
+            (self.objective, lane, Asked(f"{item.id}/{n}", ids, labels))
+            for item, one in zip(items, asked, strict=True)
             for lane in self._lanes
-            for ids, labels in zip(one.ids, one.labels, strict=True)
+            for n, (ids, labels) in enumerate(zip(one.ids, one.labels, strict=True))
         ]
-        if not samples:
+        if not pairs:
             return
-        losses, tokens = self.means.likelihood(self.contestants.base, samples, self.budget)
+        losses = score_rows(self.contestants.base, pairs, self.budget)
+        tokens = [row.targets for _, _, row in pairs]
         at = 0
         for item, one in zip(items, asked, strict=True):
             found = {}
@@ -81,6 +99,11 @@ class Asker:
                 yield who, item, found[lane]
 
     def _texts(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Response]]:
+        if items and not self.objective.writes:
+            raise InputError(
+                f"item '{items[0].id}' asks for a written answer, which a base of objective: {self.objective.name} "
+                "does not give yet; take its suite out"
+            )
         for most in sorted({_write(item).max_new_tokens for item in items}):
             own = [item for item in items if _write(item).max_new_tokens == most]
             prompts = [self._prompt(item, most) for item in own]
@@ -91,7 +114,6 @@ class Asker:
                 self.encoder.stop_ids,
                 most,
                 self.at_once,
-                self.means.continuation,
             )
             rows = iter(answers)
             for item, (_, cut) in zip(own, prompts, strict=True):

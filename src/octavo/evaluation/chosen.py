@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.corpus.example import load_examples
 from octavo.errors import InputError
-from octavo.evaluation.suite import Item, Request, Suite
+from octavo.evaluation.suite import Item, Request, Suite, Write
 from octavo.evaluation.suites import HELDOUT, suites_named
 from octavo.fields import read_name
 
@@ -102,9 +102,14 @@ def heldout_limit(choices: Sequence[SuiteChoice]) -> int | None:
 
 def check_suites(study: Study) -> None:
     """Refuse what cannot be measured before anything is trained: names, options, files and the items in them."""
+    mute = next((base for base in study.bases if base.objective != "causal"), None)
     for one in choose(study.evaluate.suites):
-        if one.suite.needs_file:
-            one.items()
+        items = one.items() if one.suite.needs_file else []
+        if mute is not None and any(isinstance(item.question, Write) for item in items):
+            raise InputError(
+                f"evaluate.suites: {one.name} asks for written answers, which a base of objective: {mute.objective} "
+                f"({mute.name}) does not give yet; take the suite out"
+            )
 
 
 def with_data(one: Chosen, study: Study, folder: Folder, control: str | None, encoder: Any) -> Chosen:

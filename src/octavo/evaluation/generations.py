@@ -9,7 +9,6 @@ from octavo.corpus.example import Example
 from octavo.errors import MachineError
 from octavo.evaluation.contestants import Contestants
 from octavo.evaluation.heldout import sha
-from octavo.evaluation.likelihood import Continuation
 from octavo.lanes.base import BaseModel
 from octavo.lanes.generate import generate
 from octavo.lanes.shortage import give_back, is_out_of_memory
@@ -53,11 +52,10 @@ def _made(
     stop_ids: Collection[int],
     max_new_tokens: int,
     progress: Callable[[int], None] | None,
-    continuation: Continuation,
 ) -> list[list[int] | None] | None:
     """Answers of prompts made side by side, None where memory ran out."""
     try:
-        return continuation(base, prompts, stop_ids, max_new_tokens, progress)
+        return generate(base, prompts, stop_ids, max_new_tokens, progress)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -70,7 +68,6 @@ def continue_all(
     stop_ids: Collection[int],
     max_new_tokens: int,
     at_once: int | None = None,
-    continuation: Continuation = generate,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[int] | None]:
     """New ids of every (lane, prompt), in order; None where logits are not finite.
@@ -85,7 +82,7 @@ def continue_all(
     size = at_once or max(1, len(prompts))
     while len(answers) < len(prompts):
         part = prompts[len(answers) : len(answers) + size]
-        made = _made(base, part, stop_ids, max_new_tokens, progress, continuation)
+        made = _made(base, part, stop_ids, max_new_tokens, progress)
         if made is not None:
             answers += made
             continue

@@ -20,7 +20,6 @@ from octavo.evaluation import generations, heldout
 from octavo.evaluation.answering import Asker
 from octavo.evaluation.chosen import Chosen, choose, heldout_limit, with_data
 from octavo.evaluation.contestants import Contestants
-from octavo.evaluation.likelihood import means_of
 from octavo.evaluation.lines import Kept, chances, measure
 from octavo.expand import Run
 from octavo.lanes.base import BaseModel
@@ -154,7 +153,7 @@ def _evaluate_base(
                 found.lines[generations.NAME] += generations.answer_prompts(
                     contestants, prompts, encoder, at_once=at_once
                 )
-            asker = Asker(contestants, encoder, means_of(base.objective), budget, at_once)
+            asker = Asker(contestants, encoder, budget, at_once, objective)
             for one in found.chosen:
                 found.add(with_data(one, study, folder, control, encoder), asker, base.name, folder, progress)
         finally:

@@ -13,7 +13,7 @@ Line = Mapping[str, Any]
 
 
 def summarise(folder: Folder, base_of: Mapping[str, str]) -> dict[str, Any]:
-    """{suite: {version, rule, says, unit, metric, chance, rows}} of a study's evaluated suites, {} where there are none.
+    """{suite: {version, rule, says, unit, metric, chance, rows}} of a study's suites, {} where there are none.
 
     Arguments:
         base_of: the base of each run.

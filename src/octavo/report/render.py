@@ -19,6 +19,7 @@ from octavo.report.headline import headline
 from octavo.report.matrix import BASE_PREFIX, Losses, heat_rows
 from octavo.report.numbers import DASH, count, fixed
 from octavo.report.runs import Run, event_rows, run_rows, run_styles
+from octavo.report.suites import suite_tables
 from octavo.report.vitals import alarm_rows, threshold_rows, vitals_charts
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "legend": legend,
         "charts": charts(runs, losses, styles),
         "panels": panels(runs, styles),
+        "suites": suite_tables(evaluation.get("suites")),
         "alarms": alarm_rows(runs),
         "vitals": vitals_charts(results, styles),
         "thresholds": threshold_rows(results),

@@ -75,9 +75,10 @@ def _heldout(
 
 
 def _scored(metric: str, line: Mapping[str, Any]) -> tuple[str, Reading] | None:
-    """A line of another suite: its score, or the number that `SUITE.KEY` names in its detail; null is no answer."""
+    """A line of another suite: its score, or the further score that `SUITE.KEY` names; null is no answer."""
     detail = line.get("detail") or {}
-    value = line["score"] if "." not in metric else detail.get(metric.split(".", 1)[1])
+    key = metric.split(".", 1)[1] if "." in metric else None
+    value = line["score"] if key is None else {**detail, **(detail.get("scores") or {})}.get(key)
     if value is None:
         return None
     family = detail.get("cluster") or detail.get("family") or line["item"]

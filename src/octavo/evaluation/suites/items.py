@@ -134,7 +134,7 @@ def _texts(row: Mapping[str, Any], name: str, where: str) -> list[str]:
     texts = value if isinstance(value, list) else [value]
     if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise InputError(f"{where}: `{name}` must be a text or a list of texts, none of them empty")
-    return texts
+    return [str(text) for text in texts]
 
 
 def _most(row: Mapping[str, Any], where: str) -> int:
