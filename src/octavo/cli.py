@@ -216,12 +216,6 @@ def train(
 
 
 @app.command()
-def evaluate(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
-    """Measure the trained adapters only."""
-    _stage("stage_evaluate", study, out, settings)
-
-
-@app.command()
 def report(study: StageArgument, out: StageOut = None, settings: SetOption = None) -> None:
     """Gather results.json from what is there and draw report.html only."""
     _stage("stage_report", study, out, settings)
@@ -385,6 +379,47 @@ def base(
     from octavo.study import Base
 
     typer.echo(resolve_base(Base(name="base", model=model), Path.cwd()).folder)
+
+
+@app.command()
+def evaluate(
+    study: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="STUDY_OR_OUT", help="As of the other stages; or more adapters."),
+    ] = None,
+    out: StageOut = None,
+    settings: SetOption = None,
+    adapters: Annotated[
+        list[str] | None,
+        typer.Option("--adapters", metavar="PATH...", help="Compare adapters of any tool, without a study."),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", help="The adapters' base, if not the one they name.")
+    ] = None,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option("--suite", metavar="NAME=FILE", help="What to measure on adapters; again for more."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Most items of a suite.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the trained adapters only; or adapters of any tool, with --adapters."""
+    if adapters:
+        cli_use.evaluate_adapters([*adapters, *(study or [])], base, suite or [], limit, as_json)
+        return
+    if len(study or []) != 1 or suite or base or limit:
+        raise InputError(
+            "evaluate: give one study or study folder, or --adapters PATH... with --suite NAME=FILE"
+        )
+    assert study is not None
+    _stage("stage_evaluate", study[0], out, settings)
+    if as_json:
+        from octavo.artifacts import Folder
+
+        folder = Folder(out or study[0])
+        _print_json(
+            {file.stem: str(file) for file in sorted(folder.evaluation("heldout").parent.glob("*.jsonl"))}
+        )
 
 
 app.command()(cli_use.chat)

@@ -7,11 +7,14 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from octavo.errors import InputError
+
+if TYPE_CHECKING:
+    from octavo.settings import SuiteChoice
 
 WhoArgument = Annotated[
     list[str],
@@ -157,3 +160,39 @@ def export(
     else:
         typer.echo(done.path)
         typer.echo(f"octavo: {done.in_words()}", err=True)
+
+
+def evaluate_adapters(
+    who: list[str], base: str | None, suites: list[str], limit: int | None, as_json: bool
+) -> None:
+    """Suites on adapters of any tool, and paired claims about them."""
+    from rich.console import Console
+
+    from octavo.evaluation.chosen import choose
+    from octavo.evaluation.strangers import compare_adapters, pair_table, score_table
+    from octavo.speaking.named import find_named
+
+    chosen = choose([_suite_choice(text, limit) for text in suites])
+    tell = None if as_json else lambda text: typer.echo(text, err=True)
+    found = compare_adapters(find_named(who, base), chosen, *([tell] if tell else []))
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        return
+    Console().print(score_table(found))
+    Console().print(pair_table(found))
+    typer.echo(
+        "Single checkpoints: the claims are about these weights, not about the recipes that made them; another seed "
+        "may move a run as far. No comparison was declared beforehand; p is corrected by Benjamini and Hochberg."
+    )
+
+
+def _suite_choice(text: str, limit: int | None) -> SuiteChoice:
+    from pydantic import ValidationError
+
+    from octavo.settings import SuiteChoice
+
+    name, _, file = text.partition("=")
+    try:
+        return SuiteChoice.model_validate({"name": name, "file": file or None, "limit": limit})
+    except ValidationError as error:
+        raise InputError(f"--suite {text}: write NAME=FILE, e.g. items=mine.jsonl") from error
