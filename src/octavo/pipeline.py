@@ -44,6 +44,7 @@ def run(
     from octavo.evaluation.chosen import check_suites
 
     check_suites(study)
+    study.refuse_missing()
     with _opened(study, out, progress) as work:
         work.data()
         work.train(after_window, opened)
@@ -55,6 +56,7 @@ def stage_data(study: Study, out: Out, progress: Progress | None = None) -> dict
     """Write data/<variant>/{train,heldout}.jsonl and quality.json of every variant; returns the cards by variant."""
     from octavo.corpus.stage import read_card
 
+    study.refuse_missing()
     with _opened(study, out, progress) as work:
         work.data()
         return {variant.name: read_card(work.folder, variant.name) for variant in study.variants}
@@ -98,6 +100,8 @@ def stage_plan(
     with progress or Silent() as shown:
         for note in study.notes:
             shown.message(note)
+        if out is None:
+            study.refuse_missing()
         work = _Work(study, Folder(out or "."), shown)
         folder = None if out is None else work.folder
         return preview(study, work.sources(), work.encoders(), shown, folder, probe)

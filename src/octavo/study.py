@@ -65,6 +65,7 @@ class Study(Section):
 
     _directory: Path = PrivateAttr(default_factory=Path.cwd)
     _notes: list[str] = PrivateAttr(default_factory=list)
+    _document: Document = PrivateAttr(default_factory=lambda: Document(None, "study"))
 
     @classmethod
     def load(cls, path_or_name: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Study:
@@ -79,7 +80,14 @@ class Study(Section):
         anchor_paths(document.value, directory, apply_overrides(document, overrides))
         study = cls.parse(document)
         study._directory = directory
+        study._document = document
         return study
+
+    def refuse_missing(self) -> None:
+        """Raise `InputError`, with line and key, where a recipe or data file that the study names is not there."""
+        from octavo.named_things import refuse_missing
+
+        refuse_missing(self, self._document)
 
     @classmethod
     def parse(cls, document: Document) -> Study:

@@ -79,6 +79,10 @@ def _too_few(share: Share, side: str, part: Chosen, wanted: int) -> str:
     key = {"train": "corpus.examples", "heldout": "corpus.heldout"}[side]
     dropped = "; ".join(f"{count} left out ({reason})" for reason, count in part.dropped.most_common(4))
     because = f", {dropped}" if dropped else ""
-    have = "" if share.size is None else f" ({share.size} rows in all, held-out rows are never trained on)"
+    have = (
+        ""
+        if share.size is None
+        else f" ({share.size} rows in all; duplicates count once, held-out rows are never trained on)"
+    )
     advice = f"lower {key}" + (", raise train.max_length" if dropped else "")
     return f"{share.name}: {wanted} {side} examples wanted, {len(part.rows)} there{have}{because}; {advice}"

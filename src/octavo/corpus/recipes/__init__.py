@@ -68,7 +68,7 @@ def get_recipe(name: str, folder: Path | None = None) -> Recipe:
         if point.name.replace("-", "_") == plain:
             return _from_object(point.load(), point.name, f"entry point {point.name} ({point.value})")
     near = get_close_matches(plain, recipe_names(), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f"; did you mean {near[0]}?" if near else "."
     raise InputError(
         f"no recipe {name!r}{hint} There are {', '.join(recipe_names())}, or a file: my_recipe.py"
     )
