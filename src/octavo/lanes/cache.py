@@ -12,6 +12,15 @@ class PackCache:
     def __init__(self) -> None:
         self._seen: dict[nn.Module, dict[int, tuple[Tensor, Tensor]]] = {}
         self.slots: list[int] = []
+        self._inputs: dict[int, dict[str, Tensor]] = {}
+
+    def inputs(self, name: str, slot: int) -> Tensor | None:
+        """The last inputs of a convolution that a sequence had, None before its first."""
+        return self._inputs.get(slot, {}).get(name)
+
+    def keep_inputs(self, name: str, slot: int, rows: Tensor) -> None:
+        """Keep them for the next token."""
+        self._inputs.setdefault(slot, {})[name] = rows
 
     def extend(self, layer: nn.Module, number: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Append the new keys and values of pack sequence `number` and return all of them."""
@@ -27,3 +36,4 @@ class PackCache:
         """Free what a finished sequence held."""
         for seen in self._seen.values():
             seen.pop(slot, None)
+        self._inputs.pop(slot, None)

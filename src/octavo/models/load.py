@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo.errors import InputError
@@ -70,6 +71,10 @@ def load_tokenizer(source: BaseSource) -> PreTrainedTokenizerFast:
 def _read(source: BaseSource, dtype: torch.dtype, attention: str | None) -> Any:
     from transformers import AutoModelForCausalLM
 
+    from octavo.models.dhara.load import TYPES, load_dhara
+
+    if model_type(source.folder) in TYPES:
+        return load_dhara(source.folder, dtype)
     loader: Any = AutoModelForCausalLM  # its annotations do not know of loading info
     try:
         model, info = loader.from_pretrained(
@@ -92,6 +97,15 @@ def _read(source: BaseSource, dtype: torch.dtype, attention: str | None) -> Any:
             f"are not a causal language model."
         )
     return model
+
+
+def model_type(folder: Path) -> str | None:
+    """What a folder's config.json says the model is."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return config.get("model_type") if isinstance(config, dict) else None
 
 
 def read_config(source: BaseSource) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from octavo.errors import InputError
 from octavo.models.cache import build_once, cache_dir, file_sha256
+from octavo.models.dhara.builtin import BUILTIN, builtin_folder
 from octavo.models.embedded import EMBEDDED, embedded_folder
 from octavo.models.hub import HUB_ID, hub_folder
 from octavo.models.mask_token import MaskToken, settle_mask
@@ -82,6 +83,8 @@ def _folder(base: Base, study_dir: Path) -> Path:
     model = base.model
     if model in EMBEDDED:
         return embedded_folder(model)
+    if model in BUILTIN:
+        return builtin_folder(model)
     path = study_dir / Path(model).expanduser()
     if path.is_dir():
         return path
@@ -145,4 +148,4 @@ def _template(base: Base, study_dir: Path) -> str | None:
 
 
 def _names() -> str:
-    return ", ".join(EMBEDDED)
+    return ", ".join([*EMBEDDED, *BUILTIN])
