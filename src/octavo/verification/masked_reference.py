@@ -65,4 +65,4 @@ def _mask(model: Any, objective: MaskedDiffusion, length: int) -> dict[str, Tens
         return {}
     block = objective.block if objective.attention == "block" else length
     place = torch.arange(length) if objective.attention == "causal" else torch.arange(length) // block
-    return {"attention_mask": additive(place[None, :] <= place[:, None], torch.float32)[None, None]}
+    return {"attention_mask": additive(place[None, :] <= place[:, None], model.dtype)[None, None]}

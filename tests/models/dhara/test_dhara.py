@@ -25,6 +25,8 @@ from octavo.models.dhara.load import load_dhara
 from octavo.models.dhara.masks import NoisyAndClean
 from octavo.models.dhara.model import MODELS, DharaForCausalLM
 from octavo.models.quiet import quiet
+from octavo.objectives.masked_diffusion import MaskedDiffusion, answer_of, uniforms
+from tests.objectives.rows import Toy
 
 SIZES: dict[str, Any] = {
     "vocab_size": 61,
@@ -326,3 +328,34 @@ def test_the_builtin_model_is_a_base_of_studies() -> None:
     assert type(model) is DharaForCausalLM
     again = load_model(source, torch.float32)
     assert torch.equal(model.model.embed_tokens.weight, again.model.embed_tokens.weight)
+
+
+@pytest.mark.parametrize(("shift", "question", "answer"), [(0, 9, 14), (1, 9, 14), (1, 2, 3), (0, 17, 2)])
+def test_a_base_learns_in_blocks_what_each_block_has_behind_clean_text(
+    shift: int, question: int, answer: int
+) -> None:
+    """Only the blocks that hold answers have a noisy copy, and only what stands before the last of them a clean one."""
+    block, mask = 5, 59
+    model = model_of(attention_mode="block", block_size=block)
+    ids = torch.randint(
+        0, mask, (question + answer,), generator=torch.Generator().manual_seed(answer)
+    ).tolist()
+    row = Toy("a", ids, [False] * question + [True] * answer)
+    objective = MaskedDiffusion(mask, shift, "block", block)
+    ((sample,),) = objective.window([[(0, row)]], 0, 1, 0)
+    other = Sample(0, ids[:4], [True] * 4)
+    expected = 0.0
+    weights = sample.targets.weights
+    assert weights is not None
+    hidden = [p for p in answer_of(row) if uniforms(len(ids), "mask", 0, 1, 0)[p] * weights[0] < 1]
+    assert len(hidden) == len(sample.targets)
+    for place in hidden:
+        start = place // block * block
+        noisy = [mask if i in hidden else ids[i] for i in range(len(ids))]
+        read = ids[:start] + noisy[start : start + block]
+        with torch.no_grad():
+            log_p = model(input_ids=torch.tensor([read])).logits[0].log_softmax(-1)
+        expected -= float(log_p[place - shift, ids[place]])
+    base = BaseModel(model)
+    (_, found), _ = base.score([other, sample])
+    assert found == pytest.approx(expected * weights[0], rel=1e-4)

@@ -8,7 +8,6 @@ from torch import Tensor
 from octavo.lanes.cache import PackCache
 from octavo.lanes.pack import Pack
 from octavo.models.dhara.canon import IndexTaps, PositionTaps, Taps
-from octavo.models.dhara.masks import NoisyAndClean
 
 
 def taps_of_pack(pack: Pack, kernel: int) -> Taps:
@@ -26,18 +25,38 @@ def taps_of_pack(pack: Pack, kernel: int) -> Taps:
         return PositionTaps(places.to(device)[None], kernel)
     rows, start = [], 0
     for length, noisy in zip(pack.lengths, pack.noisy, strict=True):
-        before_RJ = _before(length, noisy, pack.pattern.block, kernel)
+        if noisy:
+            before_RJ = _in_two_parts(
+                pack.positions_T[start : start + length].cpu(), noisy, pack.pattern.block, kernel
+            )
+        else:
+            before_RJ = _in_one_part(length, kernel)
         rows.append(torch.where(before_RJ >= 0, before_RJ + start, -1))
         start += length
     return IndexTaps(torch.cat(rows).to(device)[None])
 
 
-def _before(length: int, noisy: int, block: int, kernel: int) -> Tensor:
+def _in_one_part(length: int, kernel: int) -> Tensor:
     """For each row of a sequence the rows 1..K-1 before it, -1 where there is none: [length, K - 1]."""
-    if noisy:
-        return NoisyAndClean.of(noisy, block, kernel).before_1RJ[0]
     rows_LJ = torch.arange(length)[:, None] - torch.arange(1, kernel)
     return rows_LJ.clamp_min(-1)
+
+
+def _in_two_parts(position_R: Tensor, noisy: int, block: int, kernel: int) -> Tensor:
+    """The same for a noisy part with a clean one behind it, either of which may hold a part of the text only.
+
+    Before a noisy row stand the noisy rows of its own block, and clean rows before these; before a clean row clean
+    rows. A row that the sequence does not hold is read as nothing, like one before the text.
+    """
+    row_R = torch.arange(len(position_R))
+    noisy_at, clean_at = (torch.full((int(position_R.max()) + 1,), -1) for _ in range(2))
+    noisy_at[position_R[:noisy]] = row_R[:noisy]
+    clean_at[position_R[noisy:]] = row_R[noisy:]
+    before_RJ = position_R[:, None] - torch.arange(1, kernel)
+    own_RJ = (row_R[:, None] < noisy) & (before_RJ // block == position_R[:, None] // block)
+    held_RJ = before_RJ.clamp_min(0)
+    rows_RJ = torch.where(own_RJ, noisy_at[held_RJ], clean_at[held_RJ])
+    return torch.where(before_RJ >= 0, rows_RJ, -1)
 
 
 class CachedTaps:
